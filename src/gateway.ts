@@ -13,7 +13,7 @@ import { withFederation } from './graph/federation/federated.js';
 import { KeptMemory } from './graph/kept-memory.js';
 import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
-import { createOperationCheck } from './http/operations.js';
+import { isAskedByBody, pathIn, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { PathOptions } from './path-answers.js';
@@ -78,16 +78,19 @@ export function createGateway(options: GatewayOptions) {
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
   const writeOperation = createOperationWriter(graph, documents);
-  const overloaded: Refusal = {
-    status: 503,
-    message: `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`,
-    code: 'OVERLOADED' satisfies ErrorCode,
-    headers: { 'retry-after': '1' },
-  };
 
-  /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
-  function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
-    const given = parameters?.();
+  /**
+   * Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`, where every message counts. Pages,
+   * such as the playground, and preflight requests do not count: they skip the queue and `RATE_LIMIT`.
+   */
+  function isOperation({ method, url, accept }: RequestHead): boolean {
+    if (!operationPaths.includes(pathIn(url))) return false;
+    if (isAskedByBody(method)) return true;
+    return method === 'GET' && !(options.graphiql && accept?.includes('text/html'));
+  }
+
+  /** Puts the text of a trusted document in place of its id. Undefined if GraphQL Yoga has to respond. */
+  function resolve(given: RequestParameters | undefined): RequestParameters | undefined {
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
   }
@@ -127,7 +130,7 @@ export function createGateway(options: GatewayOptions) {
     const { client } = context;
     let parameters: RequestParameters | undefined;
     const begin = () => {
-      parameters = prepare(request);
+      parameters = resolve(request.parameters?.());
       return execute(parameters, context);
     };
     const now = request.parameters && queue.runNow(begin);
@@ -165,7 +168,9 @@ export function createGateway(options: GatewayOptions) {
 
   /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
   function refuseAsOverloaded(isByClient: boolean): Answer {
-    return { refusal: overloaded, isByClient };
+    const message = `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`;
+    const code: ErrorCode = 'OVERLOADED';
+    return { refusal: { status: 503, message, code, headers: { 'retry-after': '1' } }, isByClient };
   }
 
   async function respondByYoga(
@@ -198,7 +203,7 @@ export function createGateway(options: GatewayOptions) {
       ? { written: result }
       : await respondLater({ isOperation: true, toRequest }, facts, operation, result);
     if (!('refusal' in answer)) outcome.executor = 'written' in answer ? 'writer' : 'yoga';
-    if ('written' in answer) return textOf(answer.written);
+    if ('written' in answer) return Buffer.concat(answer.written.body).toString();
     const { isByClient } = 'refusal' in answer ? answer : answer.outcome;
     if (isByClient !== undefined) outcome.isByClient = isByClient;
     return 'refusal' in answer ? plainRefusal(answer.refusal).body : String(answer.response.body);
@@ -234,18 +239,13 @@ export function createGateway(options: GatewayOptions) {
   }
 
   return {
-    /** The path of the GraphQL endpoint. */
     path,
-    /** Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`. */
-    isOperation: createOperationCheck(operationPaths, options.graphiql),
-    /** Present if there are trusted documents, which clients can request by id. */
-    trusted,
+    isOperation,
+    resolve,
     respond,
     load,
   };
 }
-
-const textOf = ({ body }: WrittenResponse) => Buffer.concat(body).toString();
 
 function refuseToResume(isByClient: boolean): never {
   const message = 'The gateway is busy. Ask for this part of the operation again in 1 s.';

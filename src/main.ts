@@ -35,7 +35,5 @@ if (process.versions.bun || process.versions.deno) {
   process.exitCode = isError ? 1 : 0;
 } else {
   const { start } = await import('./start.js');
-  start(env, (gracefulStop) => {
-    stop = gracefulStop;
-  });
+  stop = await start(env);
 }

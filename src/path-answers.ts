@@ -72,19 +72,25 @@ export function createPathAnswers(options: PathOptions) {
   if (picker) pages.push(servePage([picker, basePath], facts.pickerBase, () => createPicker(facts)));
   if (graphiql) pages.push(servePage([path], facts.playgroundBase, () => createPlayground(facts)));
   const answers = new Map<string, PathAnswer<YogaContext>>();
-  if (mcp) answers.set(mcp, mcpAnswer(options));
+  if (mcp) {
+    const respond = createMcp({ ...options, sdl: () => sdlOf(plainSchema) });
+    answers.set(mcp, (request, _url, context) =>
+      respond(request, (operation) => options.executeForTool(operation, request, context), context.outcome),
+    );
+  }
   const onOmitted = options.metrics.tokenListOmitted;
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(snapshots, onOmitted)));
+  const serveText = (make: () => string) => serveFile(() => createTextFile(make()));
   // The schema without the fields for federation, as in `schema.graphql` of the repository.
   if (schema)
     answers.set(
       schema,
-      serveFile(() => createTextFile(sdlOf(plainSchema))),
+      serveText(() => sdlOf(plainSchema)),
     );
   if (llms)
     answers.set(
       llms,
-      serveFile(() => createTextFile(llmsText(facts))),
+      serveText(() => llmsText(facts)),
     );
   for (const each of MONITORING_PATHS) {
     // If the port for operators is set, `/metrics` is served only there.
@@ -113,11 +119,4 @@ export function createPathAnswers(options: PathOptions) {
     }
     return url.pathname === path ? undefined : notFound;
   };
-}
-
-/** The answers at `/mcp`. */
-function mcpAnswer(options: PathOptions): PathAnswer<YogaContext> {
-  const respond = createMcp({ ...options, sdl: () => sdlOf(plainSchema) });
-  return (request, _url, context) =>
-    respond(request, (operation) => options.executeForTool(operation, request, context), context.outcome);
 }

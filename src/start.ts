@@ -33,10 +33,7 @@ const OWN_FILE_HANDLES = 48;
  */
 const BYTES_FOR_CONNECTION = 262_144;
 
-/** Sets the function that SIGTERM and SIGINT call from then on. Before that, they end the process at once. */
-export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
-
-async function run(config: Config, onSignal: OnSignal): Promise<void> {
+async function run(config: Config): Promise<Stop> {
   const isTerminal = process.stdout.isTTY === true;
   const metrics = createMetrics();
   const destination = isTerminal ? undefined : openLogDestination(1, metrics.logLineDropped);
@@ -89,23 +86,12 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
       // The port for operators closes last, so that probes can read until then that the gateway is stopping.
-      await admin.close();
+      if (adminAddress) await admin.drain(0, 0);
       await parts.close();
       log.info('Stopped');
       await destination?.flush(FLUSH_LOG_WITHIN_MS);
     },
   );
-  // Set before the log says "Listening": a supervisor may send a signal as soon as it reads that line.
-  onSignal((received) => {
-    if (stoppingSince === undefined) {
-      signal = received;
-      stop();
-    } else if (received === 'SIGINT' && performance.now() - stoppingSince > SAME_SIGNAL_MS) {
-      // A second Ctrl-C ends the process without waiting.
-      process.exit(130);
-    }
-  });
-
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
   const upstream = isDemo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
   if (isDemo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
@@ -115,6 +101,16 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     const own = { requestIds: REQUEST_IDS, version: VERSION, revision: REVISION };
     log.info({ address: base + GRAPHQL_PATH, upstream, isDemo, adminAddress, ...own }, 'Listening');
   }
+  // A supervisor may send a signal as soon as it reads "Listening": nothing is awaited between that line and here.
+  return (received) => {
+    if (stoppingSince === undefined) {
+      signal = received;
+      stop();
+    } else if (received === 'SIGINT' && performance.now() - stoppingSince > SAME_SIGNAL_MS) {
+      // A second Ctrl-C ends the process without waiting.
+      process.exit(130);
+    }
+  };
 }
 
 const DEMO_WARNING = `${DEMO_LABEL}, because UPSTREAM_URL is not set. Set it, and DEMO=false wherever real money moves`;
@@ -173,16 +169,18 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
   return undefined;
 }
 
+/** What SIGTERM and SIGINT do once the gateway has started. Before that, they end the process at once. */
+type Stop = (signal: NodeJS.Signals) => void;
+
 /** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */
-export function start(env: NodeJS.ProcessEnv, onSignal: OnSignal): void {
+export async function start(env: NodeJS.ProcessEnv): Promise<Stop> {
   const settings = readConfig(env);
   if ('errors' in settings) {
     const details = [...settings.errors, ...nameWarnings(env).map(({ message }) => message)];
-    endWith('The gateway did not start. Correct these settings:', details);
-    return;
+    return endWith('The gateway did not start. Correct these settings:', details);
   }
   const { config } = settings;
-  run(config, onSignal).catch((error: unknown) => {
+  return run(config).catch((error: unknown) => {
     const advice = adviceOn(error, config);
     const details = advice ? undefined : [String(error instanceof Error ? error.stack : error)];
     return endWith(advice ?? 'The gateway could not start.', details, secretsOf(config));

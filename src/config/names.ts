@@ -3,51 +3,40 @@ import { isOneTypo } from '../domain/fold-text.js';
 import { FIXED_LIMITS, SECRET_SETTINGS, SETTING_NAMES, variableOf } from './config.js';
 import { fileVariable } from './files.js';
 
-/** A variable that is set but not read, and the warning about it, without the value, which can be a secret. */
-export interface NameWarning {
-  readonly name: string;
-  readonly message: string;
-}
-
-/** Former settings that no fixed limit replaces, each with advice for the operator. */
-const FORMER_SETTINGS: Readonly<Record<string, string>> = {
-  REDIS_SECRET: 'Protect Redis by a password and TLS.',
-  REQUIRE_UPSTREAM:
+/** Former settings, each with advice for the operator. All fixed limits count: many were settings. */
+const FORMER_SETTINGS = new Map<string, string>([
+  ...Object.entries(FIXED_LIMITS).map(
+    ([key, value]) => [variableOf(key), `The value is always ${value}.`] as const,
+  ),
+  ['REDIS_SECRET', 'Protect Redis by a password and TLS.'],
+  [
+    'REQUIRE_UPSTREAM',
     'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
-};
+  ],
+]);
 
 /** Variables with other names are not reported: such names can contain anything. */
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
  * Warns about former settings, and about variables whose names differ from a setting only by one typo, by letter case,
- * by the separators of words, or by `_FILE` at the end.
+ * by the separators of words, or by `_FILE` at the end. Warnings do not contain the value, which can be a secret.
  */
-export function nameWarnings(env: Readonly<Record<string, string | undefined>>): readonly NameWarning[] {
+export function nameWarnings(env: Readonly<Record<string, string | undefined>>) {
   const known = [...SETTING_NAMES, ...SECRET_SETTINGS.map(fileVariable)];
-  const warnings: NameWarning[] = [];
+  const warnings: { readonly name: string; readonly message: string }[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
-    const now = replacementOf(name);
+    const now = FORMER_SETTINGS.get(name);
     const meant =
       known.find(
         (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
       ) ?? SETTING_NAMES.find((setting) => fileVariable(setting) === name);
     if (now) warnings.push({ name, message: `${name} is no longer a setting, and is not read. ${now}` });
-    else if (meant) {
-      const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
-      warnings.push({ name, message });
-    }
+    else if (meant)
+      warnings.push({ name, message: `${name} is not a setting, and is not read. Did you mean ${meant}?` });
   }
   return warnings;
-}
-
-/** Says what replaces a former setting. Undefined for any other name. */
-function replacementOf(name: string): string | undefined {
-  for (const [key, value] of Object.entries(FIXED_LIMITS)) {
-    if (variableOf(key) === name) return `The value is always ${value}.`;
-  }
-  return Object.hasOwn(FORMER_SETTINGS, name) ? FORMER_SETTINGS[name] : undefined;
 }
 
 function lettersOf(name: string): string {

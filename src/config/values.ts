@@ -81,7 +81,6 @@ export function basePath(text: string): string {
   );
 }
 
-/** An IP address or a host name. */
 export function host(text: string): string {
   if (isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text)) return text;
   throw new SettingError('an IP address or a host name', text);
@@ -165,29 +164,25 @@ function succeeds(attempt: () => unknown): boolean {
 /** Networks such as `10.0.0.0/8`, addresses, and the names of `proxy-addr` for private networks in any letter case. */
 export function networks(text: string): readonly string[] {
   const listed = text.split(',').map((network) => network.trim().toLowerCase());
-  for (const network of listed) {
-    const [address = ''] = network.split('/');
-    const isKnown = /^(loopback|linklocal|uniquelocal)$/.test(network) || isIP(address) > 0;
-    if (!isKnown || !succeeds(() => proxyaddr.compile(network))) {
-      throw new SettingError(
-        'networks such as 10.0.0.0/8, fd00::/8, 192.0.2.7, loopback, linklocal or uniquelocal, separated by commas',
-        text,
-      );
-    }
-  }
-  return listed;
+  if (listed.every(isNetwork)) return listed;
+  throw new SettingError(
+    'networks such as 10.0.0.0/8, fd00::/8, 192.0.2.7, loopback, linklocal or uniquelocal, separated by commas',
+    text,
+  );
+}
+
+function isNetwork(text: string): boolean {
+  const [address = ''] = text.split('/');
+  const isKnown = /^(loopback|linklocal|uniquelocal)$/.test(text) || isIP(address) > 0;
+  return isKnown && succeeds(() => proxyaddr.compile(text));
 }
 
 /** `*`, or origins separated by commas. */
 export function origins(text: string): '*' | readonly string[] {
   const listed = text.split(',').map((origin) => origin.trim());
   if (listed.length === 1 && listed[0] === '*') return '*';
-  for (const origin of listed) {
-    if (!isOrigin(origin)) {
-      throw new SettingError('* or origins such as https://app.example.org, separated by commas', text);
-    }
-  }
-  return listed;
+  if (listed.every(isOrigin)) return listed;
+  throw new SettingError('* or origins such as https://app.example.org, separated by commas', text);
 }
 
 /** Whether browsers can send this text as `Origin`. For pages of apps and of browser extensions, URL has no `origin`. */

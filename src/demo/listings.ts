@@ -69,27 +69,22 @@ export function createDemoHttp() {
   };
 }
 
-let known: DemoFacts | undefined;
-
 /**
  * Reads the chains of the demo data, and the publicly known facts of EVM chains and their tokens. New rows of an
- * upstream are compared with these facts. Other chains can have made-up ids and native addresses. The files are read
- * once.
+ * upstream are compared with these facts. Other chains can have made-up ids and native addresses.
  */
 export function readDemoFacts(): DemoFacts {
-  if (known) return known;
   const chains = readChains().map(chainFrom);
   const evm = chains.filter(({ chainType }) => chainType === 'evm');
   const evmKeys = new Set(evm.map(({ chainKey }) => chainKey));
   const tokens = readTokens().filter(({ chainKey }) => evmKeys.has(chainKey));
-  known = {
+  return {
     chains,
     chainKeys: new Map(evm.map(({ caip2, chainKey }) => [caip2 ?? '', chainKey])),
     decimals: new Map(
       tokens.map(({ chainKey, address, decimals }) => [tokenKey(chainKey, address), decimals]),
     ),
   };
-  return known;
 }
 
 /** Reads a demo listing. The build copies the files to the same place beside the compiled code. */

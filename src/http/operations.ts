@@ -1,4 +1,4 @@
-/** Decides which requests count as operations, and groups HTTP methods. */
+/** Groups HTTP methods, and reads the heads of requests. */
 
 /** The HTTP method QUERY (RFC 10008): safe and cacheable as GET, with the request in a body as POST. */
 export const QUERY = 'QUERY';
@@ -35,19 +35,4 @@ export function pathIn(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
   const end = path.indexOf('?');
   return end < 0 ? path : path.slice(0, end);
-}
-
-/**
- * Creates the check whether a request counts as an operation. Pages, files, health checks and preflight requests do not:
- * they skip the queue and `RATE_LIMIT`. At `/mcp`, every message counts.
- *
- * @param paths the paths of operations, such as that of the GraphQL endpoint
- * @param hasPlayground whether browsers get a page at the endpoint
- */
-export function createOperationCheck(paths: readonly string[], hasPlayground: boolean) {
-  return ({ method, url, accept }: RequestHead): boolean => {
-    if (!paths.includes(pathIn(url))) return false;
-    if (isAskedByBody(method)) return true;
-    return method === 'GET' && !(hasPlayground && accept?.includes('text/html'));
-  };
 }

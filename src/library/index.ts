@@ -6,12 +6,14 @@ import { DEMO_LABEL } from '../demo/listings.js';
 import { createClientFinder } from '../http/client-address.js';
 import { createLogger } from '../logger/logger.js';
 import { createMetrics } from '../observability/metrics.js';
+import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody } from '../server/bodies.js';
+import { createByteBudget } from '../server/byte-budget.js';
 import { Connection } from '../server/connections.js';
 import { NodeExchange, type NodeRequest } from '../server/exchange.js';
 import { createRequestObserver } from '../server/request-observer.js';
 import { createResponder } from '../server/responder.js';
 import { checkSettings, type GatewaySettings } from './options.js';
-import { createBodyReader, FetchExchange, readRequest } from './requests.js';
+import { FetchExchange, parsedBody, readRequest } from './requests.js';
 
 /**
  * The settings of the process as options, without `host`, `port`, `adminPort`, `drainMs`. Two defaults
@@ -90,7 +92,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   const respond = createResponder({ ...config, ...parts, observer, metrics, log });
   const { maxBodyBytes } = config;
   const facts = { findClient: createClientFinder(config.trustedProxies), isStopping: false };
-  const readBody = createBodyReader(maxBodyBytes);
+  const limits = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   parts.start();
 
   return {
@@ -108,13 +110,16 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     handler(request: NodeRequest, response) {
       const connection = new Connection(request.socket, () => {});
       const exchange = new NodeExchange(request, response, connection, facts);
-      readBody(request, connection, (read) => {
+      const onRead = (read: ReadBody) => {
         exchange.read = read;
         exchange.startedAt = performance.now();
         if (read.release) response.once('close', read.release);
         if (read.refusal) observer.refuse(exchange, read.refusal);
         else respond(exchange);
-      });
+      };
+      const parsed = parsedBody(request, maxBodyBytes);
+      if (parsed) onRead(parsed);
+      else readBody(request, connection, limits, onRead);
     },
     ready() {
       const reason = parts.notReadyReason();

@@ -3,14 +3,7 @@ import { isIP } from 'node:net';
 import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { type ClientFinder, clientOf } from '../http/client-address.js';
 import type { Refusal } from '../http/refusal.js';
-import {
-  MAX_UNANSWERED_REQUEST_BYTES,
-  REFUSED_BODY_GRACE_MS,
-  type ReadBody,
-  readBody,
-} from '../server/bodies.js';
-import { createByteBudget } from '../server/byte-budget.js';
-import type { Connection } from '../server/connections.js';
+import { REFUSED_BODY_GRACE_MS, type ReadBody } from '../server/bodies.js';
 import { Exchange, type NodeRequest } from '../server/exchange.js';
 
 export class FetchExchange extends Exchange {
@@ -99,21 +92,8 @@ export async function readRequest({ method, body }: Request, maxBodyBytes: numbe
   return refusedAt === undefined ? { body: Buffer.concat(chunks).toString(), bytes } : { bytes };
 }
 
-/**
- * Creates the function that reads the bodies of node:http requests: within the limits of the server, and even if a
- * framework has read and parsed them before. It never throws.
- */
-export function createBodyReader(maxBodyBytes: number) {
-  const limits = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
-  return (request: NodeRequest, connection: Connection, done: (read: ReadBody) => void): void => {
-    const parsed = parsedBody(request, maxBodyBytes);
-    if (parsed) done(parsed);
-    else readBody(request, connection, limits, done);
-  };
-}
-
-/** The body that a framework has read; undefined if none has. */
-function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | undefined {
+/** The body of a node:http request that a framework has read and parsed; undefined if none has. It never throws. */
+export function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   try {
     const { body: parsed, headers } = request;

@@ -100,24 +100,33 @@ export interface Sample {
 }
 
 /** A series for each possible state: 1 for the current one, 0 for the others. */
-const stateSamples = (states: readonly string[], current: string, labels: Sample['labels']) =>
+const stateSamples = (states: readonly string[], current: string, labels?: Sample['labels']) =>
   states.map((state): Sample => ({ labels: { ...labels, state }, value: Number(state === current) }));
 
 /** The sample of a value; none for null and undefined. */
-const samplesOf = (value: number | null | undefined, labels = {}): readonly Sample[] =>
-  value == null ? [] : [{ labels, value }];
+const samplesOf = (value: number | null | undefined): readonly Sample[] => (value == null ? [] : [{ value }]);
 
-/** The gauges with one value for each listing; null if there is none. */
-const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => number | null])[] = [
-  ['gateway_listing_age_seconds', ({ ageMs }) => ageMs && ageMs / 1000],
-  ['gateway_listing_rows', ({ rows }) => rows],
-  ['gateway_listing_rejected_rows', ({ rejectedRows }) => rejectedRows],
-  ['gateway_listing_gone', ({ isGone }) => Number(isGone)],
-  ['gateway_listing_held_back', ({ isHeldBack }) => Number(isHeldBack)],
+/** The gauges of each listing, without the label `listing`. */
+const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => readonly Sample[]])[] = [
+  ['gateway_listing_state', ({ state }) => stateSamples(LISTING_STATES, state)],
+  ['gateway_listing_source', ({ source }) => [{ labels: { source }, value: 1 }]],
+  ['gateway_listing_age_seconds', ({ ageMs }) => samplesOf(ageMs && ageMs / 1000)],
+  ['gateway_listing_rows', ({ rows }) => samplesOf(rows)],
+  ['gateway_listing_rejected_rows', ({ rejectedRows }) => samplesOf(rejectedRows)],
+  ['gateway_listing_gone', ({ isGone }) => samplesOf(Number(isGone))],
+  ['gateway_listing_held_back', ({ isHeldBack }) => samplesOf(Number(isHeldBack))],
+  [
+    'gateway_held_back_rows',
+    ({ name, openFacts }) =>
+      GUARDED_FACTS[name].map((fact) => ({
+        labels: { fact },
+        value: openFacts.filter((each) => each.fact === fact).length,
+      })),
+  ],
   [
     'gateway_held_back_oldest_seconds',
     ({ openFacts }) =>
-      openFacts.reduce((oldest, { since }) => Math.max(oldest, Date.now() - since), 0) / 1000,
+      samplesOf(openFacts.reduce((oldest, { since }) => Math.max(oldest, Date.now() - since), 0) / 1000),
   ],
 ];
 
@@ -185,7 +194,6 @@ export function createMetrics({ ofProcess = true } = {}) {
   const durations = histogram('gateway_upstream_request_duration_seconds', 'upstream', 'path', 'outcome');
   const waits = histogram('gateway_operation_wait_seconds', 'reason');
   for (const reason of ['turn', 'upstream']) waits.zero({ reason });
-  /** The state of the breaker of each upstream. */
   const breakers = { listings: new Map<string, BreakerState>(), routes: new Map<string, BreakerState>() };
   const breakerSamples = (lane: keyof typeof breakers, labels?: Sample['labels']) => () =>
     [...breakers[lane]].flatMap(([upstream, state]) =>
@@ -234,25 +242,15 @@ export function createMetrics({ ofProcess = true } = {}) {
     /** @param client as `RATE_LIMIT` counts it; not used as a label */
     rateLimited: (client: string) => limitedClients.set(client, true),
     watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'sweepStatus'>) {
-      const listings = () => snapshots.status(Date.now());
       const { sweepStatus } = snapshots;
-      computed('gateway_held_back_rows', () =>
-        listings().flatMap(({ name, openFacts }) =>
-          GUARDED_FACTS[name].map((fact) => ({
-            labels: { listing: name, fact },
-            value: openFacts.filter((each) => each.fact === fact).length,
-          })),
-        ),
-      );
-      computed('gateway_listing_state', () =>
-        listings().flatMap(({ name, state }) => stateSamples(LISTING_STATES, state, { listing: name })),
-      );
-      computed('gateway_listing_source', () =>
-        listings().map(({ name, source }) => ({ labels: { listing: name, source }, value: 1 })),
-      );
       for (const [gauge, read] of LISTING_GAUGES)
         computed(gauge, () =>
-          listings().flatMap((status) => samplesOf(read(status), { listing: status.name })),
+          snapshots.status(Date.now()).flatMap((status) =>
+            read(status).map(({ labels, value }) => ({
+              labels: { listing: status.name, ...labels },
+              value,
+            })),
+          ),
         );
       if (!sweepStatus) return;
       for (const [name, read] of SWEEP_GAUGES) computed(name, () => samplesOf(read(sweepStatus())));

@@ -40,12 +40,10 @@ export interface OperationOutcome {
   result?: ResultFacts;
 }
 
-interface OutcomeContext {
+interface ExecutionContext extends GatewayContext {
   readonly outcome: OperationOutcome;
+  readonly costRefusal?: OperationLimitError | undefined;
 }
-
-type ExecutionContext = GatewayContext &
-  OutcomeContext & { readonly costRefusal?: OperationLimitError | undefined };
 
 /**
  * Executes with graphql-js, and reports the {@link OperationOutcome}.
@@ -53,7 +51,7 @@ type ExecutionContext = GatewayContext &
  * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
  * operation in which a fragment is spread a second time with a condition that is null.
  */
-export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
+export function useExecution(): Plugin<ExecutionContext, Pick<ExecutionContext, 'outcome'>> {
   return {
     onParams({ params, context: { outcome } }) {
       // This is not validated yet: the client can send any value.
@@ -187,7 +185,8 @@ const refusedBy = ({ code, message }: OperationLimitError): ExecutionResult => (
 
 /**
  * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. For any other
- * error, clients see only that it happened, and its details are logged, once for each cause.
+ * error, clients see only that it happened, and its details are logged, once for each cause. Errors are changed in
+ * place: there can be one error for each row, and each copy would collect a stack.
  */
 function withCodes(
   result: ExecutionResult,
@@ -198,24 +197,22 @@ function withCodes(
   const limit = errors.map(causeOf).find((cause) => cause instanceof OperationLimitError);
   if (limit) return refusedBy(limit);
   const logged = new Set<unknown>();
-  const coded = errors.map((error) => {
+  for (const error of errors) {
     const cause = causeOf(error);
-    if (cause === undefined) return error.extensions.code ? error : withBadInputCode(error);
+    if (cause === undefined) {
+      const badInput = { code: 'BAD_USER_INPUT' satisfies ErrorCode };
+      // The error is about variables or arguments.
+      if (!error.extensions.code) Object.assign(error.extensions, badInput, error.path ? {} : STATUS_400);
+      continue;
+    }
     if (!(cause instanceof GatewayError) && !logged.has(cause)) {
       log().error({ err: cause, path: error.path?.join('.') }, 'Internal error in an operation');
     }
     logged.add(cause);
-    return withCode(error, cause);
-  });
-  return { ...result, errors: coded };
-}
-
-/** Adds the code BAD_USER_INPUT to an error of the GraphQL server about variables or arguments. */
-function withBadInputCode(error: GraphQLError): GraphQLError {
-  const code: ErrorCode = 'BAD_USER_INPUT';
-  // The error is changed in place: there can be one error for each row, and each copy would collect a stack.
-  Object.assign(error.extensions, error.path ? { code } : { code, ...STATUS_400 });
-  return error;
+    const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
+    Object.assign(error, { message, extensions: { code }, originalError: undefined, locations: undefined });
+  }
+  return result;
 }
 
 const INTERNAL = {
@@ -223,17 +220,6 @@ const INTERNAL = {
   message:
     'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
 };
-
-/** Gives the error the code and message of its cause, and no cause or location. The error is changed in place. */
-function withCode(error: GraphQLError, cause: unknown): GraphQLError {
-  const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
-  return Object.assign(error, {
-    message,
-    extensions: { code },
-    originalError: undefined,
-    locations: undefined,
-  });
-}
 
 /** Longer error messages are cut: they repeat long texts of the client. */
 const MAX_LENGTH = 2_000;

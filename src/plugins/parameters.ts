@@ -1,10 +1,8 @@
 /** Plugins that change how GraphQL Yoga reads the parameters of a request. */
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import type { ErrorCode } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
-
-const BAD_REQUEST = 'BAD_REQUEST';
+import { requestError } from '../execution/trusted-documents.js';
 
 /**
  * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 to parameters in a URL or a form that are not
@@ -24,7 +22,7 @@ export function useParameters(): Plugin {
         const type = request.headers.get('content-type');
         const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
         setRequestParser(() => {
-          throw new GraphQLError(message, { extensions: { code: BAD_REQUEST, http: { status: 415 } } });
+          throw requestError(message, 'BAD_REQUEST', 415);
         });
         return;
       }
@@ -36,8 +34,7 @@ export function useParameters(): Plugin {
         } catch (error) {
           if (!(error instanceof SyntaxError)) throw error;
           const message = `Expected "variables" and "extensions" to be JSON, got something else: ${error.message}.`;
-          const code: ErrorCode = 'BAD_USER_INPUT';
-          throw new GraphQLError(message, { extensions: { code, http: { status: 400 } } });
+          throw requestError(message, 'BAD_USER_INPUT', 400);
         }
       });
     },
@@ -64,7 +61,7 @@ export function useKnownMembers(): Plugin {
       const [other] = Object.keys(unknown);
       const message = `Expected a document as "query", such as "{ chains { name } }"; got ${other ? `only other members, such as ${shown(other)}` : 'none'}.`;
       const http = { status: 400, spec: other === undefined };
-      throw new GraphQLError(message, { extensions: { code: BAD_REQUEST, http } });
+      throw new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http } });
     },
   };
 }

@@ -153,34 +153,25 @@ export function sendBody(
   else response.end(parts[last]);
   if (!budget) return bytes;
   const watchIfUnsent = () => {
-    if (response.writableLength > 0 && !response.destroyed) watch(connection, response, parts, budget);
+    if (response.writableLength === 0 || response.destroyed) return;
+    const cutSlow = () => connection.cut('slow_reader');
+    const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
+    const deadline = setTimeout(cutSlow, allowedMs).unref();
+    // Node calls `cutSlow` if, during this time, the socket receives nothing and its queue does not shrink.
+    response.setTimeout(STILL_FOR_MS, cutSlow);
+    // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
+    response.prependOnceListener('finish', () => response.setTimeout(0));
+    // Counts whole buffers: small bodies can share a buffer, which stays in memory until all of them are gone.
+    const releases = parts.map(({ buffer }) =>
+      connection.reserve(budget, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
+    );
+    response.once('close', () => {
+      clearTimeout(deadline);
+      for (const release of releases) release();
+    });
   };
   // Node writes the bytes of a large body later in this tick, together with the head.
   if (isLarge) setImmediate(watchIfUnsent);
   else watchIfUnsent();
   return bytes;
-}
-
-/** Watches a response that the socket did not take at once, and cuts its connection if the client does not read. */
-function watch(
-  connection: Connection,
-  response: ServerResponse,
-  parts: readonly Uint8Array[],
-  budget: ByteBudget,
-): void {
-  const cutSlow = () => connection.cut('slow_reader');
-  const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
-  const deadline = setTimeout(cutSlow, allowedMs).unref();
-  // Node calls `cutSlow` if, during this time, the socket receives nothing and its queue does not shrink.
-  response.setTimeout(STILL_FOR_MS, cutSlow);
-  // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
-  response.prependOnceListener('finish', () => response.setTimeout(0));
-  // Counts whole buffers: small bodies can share a buffer, which stays in memory until all of them are gone.
-  const releases = parts.map(({ buffer }) =>
-    connection.reserve(budget, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
-  );
-  response.once('close', () => {
-    clearTimeout(deadline);
-    for (const release of releases) release();
-  });
 }

@@ -63,7 +63,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     of: (socket: Socket) => open.get(socket) ?? track(socket),
     /** Closes connections without a complete request head so far. Browsers open some in advance. */
     closeSilent() {
-      for (const connection of open.values()) if (connection.isSilent()) connection.socket.destroy();
+      for (const connection of open.values()) if (!connection.hasBegun) connection.socket.destroy();
     },
   };
 }
@@ -72,7 +72,8 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 export class Connection {
   /** The client at the other end, as limits per client count it. */
   readonly client: string;
-  #hasBegun = false;
+  /** Whether the head of a request was complete. */
+  hasBegun = false;
   /** The response to the newest request, until it is sent: an idle connection must not keep a request in memory. */
   #newest: ServerResponse | undefined;
   #hasFailed = false;
@@ -97,7 +98,7 @@ export class Connection {
    */
   begin(response: ServerResponse): ServerResponse | undefined {
     const earlier = this.#newest;
-    this.#hasBegun = true;
+    this.hasBegun = true;
     this.#newest = response;
     response.on('close', this.#forget);
     // Node assigns the socket to a response once all earlier ones have been sent.
@@ -144,11 +145,6 @@ export class Connection {
     if (this.socket.destroyed) return;
     this.onCut(reason);
     this.socket.destroy();
-  }
-
-  /** Whether no request head was complete so far. */
-  isSilent(): boolean {
-    return !this.#hasBegun;
   }
 
   isIdle(): boolean {

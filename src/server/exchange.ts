@@ -107,16 +107,15 @@ export interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
 }
 
-/** The objects and the state that all exchanges of one server share. */
+/** What all exchanges of one server share. */
 export interface NodeServerFacts {
   readonly findClient: ClientFinder;
   /** Bounds the responses that clients have not read yet; no bound unless given. */
   readonly unread?: ByteBudget | undefined;
   /** Whether the server is stopping: then each response closes its connection. */
-  isStopping: boolean;
+  readonly isStopping: boolean;
 }
 
-/** An exchange of node:http. */
 export class NodeExchange extends Exchange {
   readonly method: string;
   readonly url: string;

@@ -5,6 +5,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { createClientFinder } from '../http/client-address.js';
+import type { Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody } from './bodies.js';
@@ -53,7 +54,9 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
   const facts: NodeServerFacts = {
     findClient: createClientFinder(options.trustedProxies),
     unread: createByteBudget(MAX_UNREAD_RESPONSE_BYTES),
-    isStopping: false,
+    get isStopping() {
+      return !server.listening;
+    },
   };
 
   const server = createServer(
@@ -63,27 +66,32 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       // The gateway checks the Host header itself, because Node's refusal has no message.
       requireHostHeader: false,
     },
-    (request, response) => {
-      // After a connection was cut, the parser still emits requests that had arrived before.
-      if (request.socket.destroyed) return;
-      const connection = connections.of(request.socket);
-      const earlier = connection.begin(response);
-      const exchange = new NodeExchange(request, response, connection, facts);
-      // A callback, because with a promise a cache hit would take 50 % longer.
-      const onRead = (read: ReadBody) => {
-        if (read.release) response.once('close', read.release);
-        exchange.read = read;
-        if (earlier && !response.socket) wait(connection, earlier, exchange);
-        else handleOrRefuse(exchange);
-      };
-      if (request.rawHeaders.length <= 2 * MAX_HEADERS) readBody(request, connection, bodies, onRead);
-      else onRead({ bytes: 0, refusal: tooManyHeaders(MAX_HEADERS) });
-    },
+    (request, response) => begin(request, response),
   );
   // Node drops further headers. One more than the limit, to recognise a request with more.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
+
+  /** @param expectation the refusal of a header `Expect`, before the body is read */
+  function begin(request: IncomingMessage, response: ServerResponse, expectation?: Refusal): void {
+    // After a connection was cut, the parser still emits requests that had arrived before.
+    if (request.socket.destroyed) return;
+    const connection = connections.of(request.socket);
+    const earlier = connection.begin(response);
+    const exchange = new NodeExchange(request, response, connection, facts);
+    // A callback, because with a promise a cache hit would take 50 % longer.
+    const onRead = (read: ReadBody) => {
+      if (read.release) response.once('close', read.release);
+      exchange.read = read;
+      if (earlier && !response.socket) wait(connection, earlier, exchange);
+      else handleOrRefuse(exchange);
+    };
+    const hasMany = request.rawHeaders.length > 2 * MAX_HEADERS;
+    const refusal = expectation ?? (hasMany ? tooManyHeaders(MAX_HEADERS) : undefined);
+    if (refusal) onRead({ bytes: 0, refusal });
+    else readBody(request, connection, bodies, onRead);
+  }
 
   function handleOrRefuse(exchange: NodeExchange): void {
     exchange.startedAt = performance.now();
@@ -113,13 +121,8 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
   }
 
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    if (request.socket.destroyed) return;
-    const connection = connections.of(request.socket);
-    connection.begin(response);
-    const exchange = new NodeExchange(request, response, connection, facts);
-    exchange.startedAt = performance.now();
     const message = 'Expected no Expect header other than "100-continue".';
-    observer.refuse(exchange, { status: 417, message, isLast: true });
+    begin(request, response, { status: 417, message, isLast: true });
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.destroyed) return;
@@ -156,7 +159,6 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
     async drain(lameDuckMs: number, withinMs: number): Promise<void> {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);
-      facts.isStopping = true;
       const closed = once(server, 'close');
       // http.Server's own close() would close idle connections at once, without time for a next request.
       NetServer.prototype.close.call(server);
@@ -169,14 +171,6 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       await closed;
       clearInterval(closeIdle);
       clearTimeout(cutOff);
-    },
-    /** Closes the port and all its connections at once. */
-    async close(): Promise<void> {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
     },
   };
 }

@@ -7,7 +7,6 @@ import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { type AnsweredFacts, createRequestLog } from '../observability/request-log.js';
 import { createRequestMetrics, outcomeOf } from '../observability/request-metrics.js';
-import type { TraceSpan } from '../tracing.js';
 import type { Exchange } from './exchange.js';
 import { commonHeaders, sendPlain } from './send-response.js';
 
@@ -33,7 +32,17 @@ export function createRequestObserver(options: RequestObserverOptions) {
     const { cache, executor, operation, codes = NO_CODES, isByClient = false } = facts;
     const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
-    if (exchange.span) endSpan(exchange.span, status, facts);
+    const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
+    exchange.span?.end(
+      {
+        'gateway.cache': cache,
+        'http.response.status_code': status,
+        'gateway.executor': executor,
+        'graphql.operation.name': operation,
+        'gateway.error_codes': codes.length > 0 ? [...codes] : undefined,
+      },
+      isInternal ? 'INTERNAL_SERVER_ERROR' : undefined,
+    );
     metrics.answered(cache, isAborted ? 'ABORTED' : outcomeOf(status, codes), ms, bytes, isByClient);
     logRequest({
       requestId: exchange.requestId,
@@ -67,17 +76,4 @@ export function createRequestObserver(options: RequestObserverOptions) {
     /** Call it for input that is no request. Such input is only counted: cheap bytes must not fill the log. */
     unreadable: (status: number) => metrics.answered('refused', outcomeOf(status, NO_CODES), 0, 0, true),
   };
-}
-
-function endSpan(span: TraceSpan, status: number, facts: AnsweredFacts): void {
-  const { cache, executor, operation, codes = NO_CODES } = facts;
-  const attributes = {
-    'gateway.cache': cache,
-    'http.response.status_code': status,
-    ...(executor === undefined ? {} : { 'gateway.executor': executor }),
-    ...(operation === undefined ? {} : { 'graphql.operation.name': operation }),
-    ...(codes.length > 0 ? { 'gateway.error_codes': [...codes] } : {}),
-  };
-  const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
-  span.end(attributes, isInternal ? 'INTERNAL_SERVER_ERROR' : undefined);
 }

@@ -44,7 +44,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
   const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
   const { path } = gateway;
-  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
+  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.resolve);
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
@@ -57,17 +57,16 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   /** Cache hit: sends the cached response if its dependencies are still current. */
   function sendFromCache(key: string | undefined, exchange: Exchange): boolean {
     if (key === undefined) return false;
-    const cached = cache.get(key);
+    const cached = cache.responses.get(key);
     if (!cached) return false;
-    const { response } = cached;
     const info = checkDependencies(cached.dependencies);
     const ageMs = info && ageOf(info, cached.madeAt);
     if (!info || ageMs === undefined) {
-      cache.delete(key);
+      cache.responses.delete(key);
       return false;
     }
-    const sending = sendComplete(exchange, response, encodingOf(exchange), info.staleListings, info, ageMs);
-    const sent = answered(exchange, { cache: 'hit', operation: response.operation }, sending);
+    const sending = sendComplete(exchange, cached, encodingOf(exchange), info.staleListings, info, ageMs);
+    const sent = answered(exchange, { cache: 'hit', operation: cached.operation }, sending);
     sent?.catch((err: unknown) => fail(err, exchange));
     return true;
   }
@@ -138,7 +137,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       headers: [...headers, COST, String(cost)],
       body: isStored ? new Body([copyOf(body)], 'cached') : new Body(body, 'once'),
     };
-    if (dependencies && isStored) cache.set(key, { response, dependencies, madeAt: info.now });
+    if (dependencies && isStored) cache.responses.set(key, { ...response, dependencies, madeAt: info.now });
     const stale = info ? info.staleListings : staleListings();
     const sending = sendComplete(exchange, response, encodingOf(exchange), stale, info);
     return answered(exchange, { cache: 'miss', executor, operation }, sending);

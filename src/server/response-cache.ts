@@ -1,12 +1,12 @@
 /** The response cache: responses in memory, by keys made from their requests. */
 import { createHash } from 'node:crypto';
-import { GraphQLError, Source, stripIgnoredCharacters } from 'graphql';
+import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { parsedBytes } from '../domain/json-parts.js';
 import { exceededTokenLimit } from '../execution/documents.js';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import { createSeenBefore } from '../execution/seen-before.js';
-import type { TrustedDocuments } from '../execution/trusted-documents.js';
+import type { Gateway } from '../gateway.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import type { Body } from '../http/encodings.js';
 import { isAskedByBody, isJsonType } from '../http/operations.js';
@@ -22,8 +22,7 @@ export interface CompleteResponse {
 }
 
 /** A response that can be sent again while its dependencies are current. */
-export interface CachedResponse {
-  readonly response: CompleteResponse;
+interface CachedResponse extends CompleteResponse {
   readonly dependencies: Dependencies;
   /** When the response was made, in milliseconds since 1970. */
   readonly madeAt: number;
@@ -47,22 +46,21 @@ const ENTRY_BYTES = 500;
  * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
  * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param trusted the documents by id: a request by id has the same key as one with the text, and a request with a
+ * @param resolve puts texts in place of ids: a request by id has the same key as one with the text, and a request with a
  *   refused document has no key
  */
 export function createResponseCache(
   maxBytes: number,
   path: string,
   maxQueryTokens: number,
-  trusted?: TrustedDocuments,
+  resolve: Gateway['resolve'],
 ) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
     maxEntrySize: Math.ceil(maxResponseBytes / 2),
     // Includes the compressed bodies.
-    sizeCalculation: ({ response: { body } }, key) =>
-      ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
+    sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
   });
   /** The cache keys, by the text of the request: to compute a key costs more than all other work for a hit. */
   const keys = new LRUCache<string, string>({
@@ -71,9 +69,30 @@ export function createResponseCache(
   });
   const isTextKnown = createSeenBefore();
 
+  /**
+   * The key of a request, the same for requests that differ only in white space, comments, the order of
+   * members, or ignored members. With `extensions`, white space and comments make a difference. An unusual
+   * request has no key, and is executed each time.
+   */
+  function canonicalKey(request: CacheableRequest): string | undefined {
+    const parameters = isQuickToParse(request.body) ? resolve(parametersOf(request, path)) : undefined;
+    if (!parameters) return undefined;
+    const { query, variables, operationName, extensions } = parameters;
+    try {
+      // With extensions, the exact text is a part of the key: extensions can have a hash of this text. It can also be missing.
+      const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
+      const members = [document, operationName, variables, extensions].map((each) => each ?? null);
+      const { method, accept, origin } = request;
+      const text = JSON.stringify([method, accept, origin, ...members.map(withSortedKeys)]);
+      return createHash('sha256').update(text).digest('base64url');
+    } catch {
+      return undefined;
+    }
+  }
+
   function computeKey(request: CacheableRequest, text: string): string | undefined {
     if (text.length > MAX_KEYED_LENGTH) return undefined;
-    const key = keys.get(text) ?? canonicalKey(request, path, maxQueryTokens, trusted);
+    const key = keys.get(text) ?? canonicalKey(request);
     if (key !== undefined && text.length <= MAX_SHORT_LENGTH) keys.set(text, key);
     return key;
   }
@@ -88,9 +107,7 @@ export function createResponseCache(
     },
     /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
     cacheKey: (request: CacheableRequest) => computeKey(request, textOf(request)),
-    get: (key: string) => responses.get(key),
-    set: (key: string, cached: CachedResponse) => responses.set(key, cached),
-    delete: (key: string) => responses.delete(key),
+    responses,
     /** The estimated bytes of the cached responses and of the texts of their requests, and the number of responses. */
     size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
@@ -102,33 +119,6 @@ export function createResponseCache(
  */
 function textOf({ method, url, accept, origin, contentType, body }: CacheableRequest): string {
   return [method, url, accept, origin, contentType, body].join('\n');
-}
-
-/**
- * The key of a request, the same for requests that differ only in white space, comments, the order of
- * members, or ignored members. With `extensions`, white space and comments make a difference. An unusual
- * request has no key, and is executed each time.
- */
-function canonicalKey(
-  request: CacheableRequest,
-  path: string,
-  maxQueryTokens: number,
-  trusted: TrustedDocuments | undefined,
-): string | undefined {
-  const given = isQuickToParse(request.body) ? parametersOf(request, path) : undefined;
-  const parameters = given && trusted ? trusted.resolve(given) : given;
-  if (!parameters || parameters instanceof GraphQLError) return undefined;
-  const { query, variables, operationName, extensions } = parameters;
-  try {
-    // With extensions, the exact text is a part of the key: extensions can have a hash of this text. It can also be missing.
-    const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
-    const members = [document, operationName, variables, extensions].map((each) => each ?? null);
-    const { method, accept, origin } = request;
-    const text = JSON.stringify([method, accept, origin, ...members.map(withSortedKeys)]);
-    return createHash('sha256').update(text).digest('base64url');
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -174,7 +174,6 @@ export const TOKENS: ListingKind<Token> = {
 
 export type StoredKind<Row> = Pick<ListingKind<Row>, 'parse'> & { readonly name: string };
 
-/** The routes from one token. */
 export const ROUTES: StoredKind<Token> = { name: 'routes', parse: TOKENS.parse };
 
 export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<ListingRows[Name]> } = {

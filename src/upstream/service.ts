@@ -7,7 +7,6 @@ import {
   type RouteRequest,
   type Service,
   type ServiceName,
-  type SourceAndAge,
 } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -22,9 +21,8 @@ export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
   readonly log: Logger;
 }
 
-export type CreateService = (options: ServiceOptions) => Service;
-
-interface ServiceForm {
+/** The differences between the services. */
+export interface ServiceForm {
   /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
   readonly isPaged: boolean;
@@ -32,76 +30,75 @@ interface ServiceForm {
   readonly routeQuery: (request: RouteRequest) => NonNullable<UpstreamRequest['query']>;
 }
 
-export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
-  return (options) => {
-    const watchFields = createFieldWatch(options.metrics, options.log);
-    return {
-      source: options.source,
-      async fetch(name) {
-        const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
-        // Unlike routes, a listing must not be empty.
-        if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
-        const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
-        await watchFields(name, rows);
-        return fetched;
-      },
-      async routes(asked, clients) {
-        const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
-        const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
-        return ROUTES.parse(rows, sourceAndAge, forms.tokens);
-      },
-    };
-  };
-}
-
 /** An answer with more pages than this is rejected: every page could name a next page. */
 const MAX_PAGES = 100;
 /** A longer token of a page is refused: it becomes part of a URL, and servers usually accept URLs of about 8 kB. */
 const MAX_TOKEN_LENGTH = 8_192;
 
-/**
- * Fetches the unchecked rows of all pages. All rows get the same age: that of the oldest page, at the time of the first
- * request. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
- *
- * @param request the request for the first page; its path is also the name of the array of rows
- */
-async function fetchRows(
-  { http, source, upstreamMaxBytes: maxBytes, log }: ServiceOptions,
-  isPaged: boolean,
-  request: UpstreamRequest,
-): Promise<{ readonly rows: readonly unknown[]; readonly sourceAndAge: SourceAndAge }> {
-  const name = request.path;
-  const rows: unknown[] = [];
-  const followed = new Set<string>();
-  let page = await getFirst(http, request);
-  let { ageMs, bytes } = page;
-  const { sentAt } = page;
-  for (;;) {
-    const more = rowsOf(name, page.json);
-    const count = rows.length + more.length;
-    if (count > MAX_LISTING_ROWS)
-      throw malformed(`expected at most ${MAX_LISTING_ROWS} rows in "${name}", got ${count}`);
-    for (const row of more) rows.push(row);
-    const nextToken = nextTokenOf(page.json);
-    if (nextToken !== undefined && !isPaged)
-      throw malformed(`expected all rows of "${name}" in one answer, got the token of a further page`);
-    const isRepeated = nextToken !== undefined && followed.has(nextToken);
-    if (isRepeated) {
-      const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
-      log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
+export function createRestService(
+  { forms, isPaged, routeQuery }: ServiceForm,
+  { http, source, upstreamMaxBytes: maxBytes, metrics, log }: ServiceOptions,
+): Service {
+  const watchFields = createFieldWatch(metrics, log);
+
+  /**
+   * Fetches the unchecked rows of all pages. All rows get the same age: that of the oldest page, at the time of the first
+   * request. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
+   *
+   * @param request the request for the first page; its path is also the name of the array of rows
+   */
+  async function fetchRows(request: UpstreamRequest) {
+    const name = request.path;
+    const rows: unknown[] = [];
+    const followed = new Set<string>();
+    let page = await getFirst(http, request);
+    let { ageMs, bytes } = page;
+    const { sentAt } = page;
+    for (;;) {
+      const more = rowsOf(name, page.json);
+      const count = rows.length + more.length;
+      if (count > MAX_LISTING_ROWS)
+        throw malformed(`expected at most ${MAX_LISTING_ROWS} rows in "${name}", got ${count}`);
+      for (const row of more) rows.push(row);
+      const nextToken = nextTokenOf(page.json);
+      if (nextToken !== undefined && !isPaged)
+        throw malformed(`expected all rows of "${name}" in one answer, got the token of a further page`);
+      const isRepeated = nextToken !== undefined && followed.has(nextToken);
+      if (isRepeated) {
+        const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
+        log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
+      }
+      if (nextToken === undefined || isRepeated)
+        return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
+      followed.add(nextToken);
+      if (followed.size >= MAX_PAGES)
+        throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
+      const query = { ...request.query, 'pagination[nextToken]': nextToken };
+      page = await http.getJson({ ...request, query });
+      ageMs = Math.max(ageMs, page.ageMs - (page.sentAt - sentAt));
+      bytes += page.bytes;
+      if (bytes > maxBytes)
+        throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
     }
-    if (nextToken === undefined || isRepeated)
-      return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
-    followed.add(nextToken);
-    if (followed.size >= MAX_PAGES)
-      throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
-    const query = { ...request.query, 'pagination[nextToken]': nextToken };
-    page = await http.getJson({ ...request, query });
-    ageMs = Math.max(ageMs, page.ageMs - (page.sentAt - sentAt));
-    bytes += page.bytes;
-    if (bytes > maxBytes)
-      throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
   }
+
+  return {
+    source,
+    async fetch(name) {
+      const { rows, sourceAndAge } = await fetchRows({ path: name, lane: 'listings' });
+      // Unlike routes, a listing must not be empty.
+      if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
+      const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
+      await watchFields(name, rows);
+      return fetched;
+    },
+    async routes(asked, clients) {
+      const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
+      const { rows, sourceAndAge } = await fetchRows(request);
+      return ROUTES.parse(rows, sourceAndAge, forms.tokens);
+    },
+    forgetGone: http.forgetGone,
+  };
 }
 
 /** Requests the first page. For routes, HTTP 422 means that the token is unknown, and so has no routes. */

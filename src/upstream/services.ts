@@ -12,21 +12,21 @@ import {
   type UpstreamMetrics,
 } from './http/client.js';
 import { valueTransferToken } from './listing-kinds.js';
-import { type CreateService, createRestService } from './service.js';
+import { createRestService, type ServiceForm } from './service.js';
 
 /** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 const SERVICES = {
   /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
-  v1: createRestService({
+  v1: {
     forms: {},
     isPaged: false,
     routeQuery: ({ srcChainKey, srcToken }) => ({ srcChainKey, srcToken }),
-  }),
+  },
   /**
    * The successor of v1: `GET {base}/chains` and
    * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
    */
-  'value-transfer': createRestService({
+  'value-transfer': {
     forms: { tokens: valueTransferToken },
     isPaged: true,
     routeQuery({ srcChainKey, srcToken }) {
@@ -38,8 +38,8 @@ const SERVICES = {
       }
       return { transferrableFromChainKey: srcChainKey, transferrableFromTokenAddress: srcToken };
     },
-  }),
-} as const satisfies Record<Exclude<Config['upstreamProfile'], 'auto'>, CreateService>;
+  },
+} as const satisfies Record<Exclude<Config['upstreamProfile'], 'auto'>, ServiceForm>;
 
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 const AUTO = 'auto';
@@ -55,7 +55,7 @@ export interface UpstreamOptions extends Omit<UpstreamHttpOptions, 'service' | '
 interface ServiceAddress {
   readonly source: ServiceName;
   readonly url: string;
-  readonly createService: CreateService;
+  readonly form: ServiceForm;
 }
 
 /**
@@ -64,12 +64,12 @@ interface ServiceAddress {
  */
 function chosenServices(config: Config): readonly [ServiceAddress, ...ServiceAddress[]] {
   const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = config;
-  if (url === undefined) return [{ source: 'demo', url: 'demo', createService: SERVICES.v1 }];
+  if (url === undefined) return [{ source: 'demo', url: 'demo', form: SERVICES.v1 }];
   const source = profile === AUTO ? 'v1' : profile;
-  const first = { source, url, createService: SERVICES[source] };
+  const first = { source, url, form: SERVICES[source] };
   if (profile !== AUTO || successorUrl === undefined) return [first];
   const successor = 'value-transfer';
-  return [first, { source: successor, url: successorUrl, createService: SERVICES[successor] }];
+  return [first, { source: successor, url: successorUrl, form: SERVICES[successor] }];
 }
 
 /** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
@@ -87,10 +87,10 @@ export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessor
 export function createUpstream(options: UpstreamOptions) {
   const opened: UpstreamHttp[] = [];
 
-  function open({ source, url, createService }: ServiceAddress): Service {
+  function open({ source, url, form }: ServiceAddress): Service {
     const http = options.http ?? createUpstreamHttp({ ...options, service: source, baseUrl: url });
     opened.push(http);
-    return { ...createService({ ...options, http, source }), forgetGone: http.forgetGone };
+    return createRestService(form, { ...options, http, source });
   }
 
   const [first, successor] = chosenServices(options);
