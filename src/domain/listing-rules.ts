@@ -180,8 +180,12 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
 
 export type ResolvedRules = ReturnType<typeof resolveRules>;
 
-/** Finds the rows that the rules name. If several `chains` have the same CAIP-2 identifier, it means the last one. */
-export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
+/**
+ * Finds the rows that the rules name. If several `chains` have the same CAIP-2 identifier, it means the last one.
+ *
+ * @param isFinal false if there is no chain listing yet, so that the rules will be resolved again
+ */
+export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFinal = true) {
   const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
   /** The place of each chain in the operator's order; undefined if the upstream's order holds. */
   let ranks: Map<string, number> | undefined;
@@ -215,8 +219,8 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
   return {
     /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
     rows: JSON.stringify(named),
-    /** Whether a rule names a chain by a CAIP identifier that no known chain has. */
-    isPartial: named.includes(''),
+    /** Whether a rule names a chain that only the first chain listing can tell. */
+    isPartial: !isFinal && named.includes(''),
     /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
     unknown(known: ReadonlySet<string>): readonly string[] {
       const places = rules.flatMap((rule): readonly Place[] => rule.places);

@@ -82,7 +82,9 @@ export function createSnapshots(options: SnapshotsOptions) {
       // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
       tokenRules = resolved;
-      const options = { kind: TOKENS, holdBackMs, rules: tokenRules, baseline };
+      // Rules that name nothing yet may be `keep` rules: until they are resolved, time accepts nothing.
+      const periodMs = tokenRules.isPartial ? Number.POSITIVE_INFINITY : holdBackMs;
+      const options = { kind: TOKENS, holdBackMs: periodMs, rules: tokenRules, baseline };
       const result = await guardListing(options, sent, before, peer);
       usedChains = presentChains();
       const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], tokenRules);
@@ -93,16 +95,18 @@ export function createSnapshots(options: SnapshotsOptions) {
     onPublished,
   });
   const refreshers = { chains, tokens };
-  /**
-   * True until the first chain listing, if rules name chains that only this listing can tell. No token is served until
-   * then, because a rule may hide it.
-   */
-  const mustWait = () => !chains.guarded && resolved.isPartial;
+  /** Whether no token may be served yet: a rule may hide it, but names a chain that only the chain listing can tell. */
+  const mustWait = () => rulesOf(tokens.snapshot).isPartial;
+  /** Ends when the tokens are guarded with the last rules or chains. */
+  let reapplied: Promise<void> | undefined;
   const servedTokens = () => (mustWait() ? undefined : tokens.snapshot);
   const first: FirstSnapshots = {
     chains: chains.current,
     async tokens() {
-      if (mustWait()) await chains.current();
+      if (mustWait()) {
+        await chains.current();
+        await reapplied;
+      }
       return tokens.current();
     },
   };
@@ -146,7 +150,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     const numbered = [...sent, ...known, ...gone, ...rows].filter(
       ({ chainKey }) => !unnumbered.has(chainKey),
     );
-    return resolveRules(given, [...demoFacts.chains, ...numbered]);
+    return resolveRules(given, [...demoFacts.chains, ...numbered], guard !== undefined);
   }
 
   /** The operator's rules that apply to routes beside this token listing: a new object after each change. */
@@ -157,16 +161,15 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The rules whose unknown rows were logged. */
   let checkedRules: ListingRules | undefined;
   /**
-   * Applies the rules to the tokens again if the rules now name other rows, or if chains have changed.
+   * Applies the rules to the tokens again if they now name other rows, or if rules or chains have changed.
    * Otherwise, once both listings are loaded, logs which rows in the rules are unknown: once until the rules change.
    */
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    const isRenamed = next.rows !== resolved.rows;
-    if (isRenamed) resolved = next;
-    if (isRenamed || usedChains !== presentChains()) {
-      void tokens.applyRules();
+    if (next.rows !== resolved.rows || resolved.isPartial) resolved = next;
+    if (usedChains !== presentChains() || tokens.snapshot?.rules !== resolved) {
+      reapplied = tokens.applyRules();
     } else if (tokens.guarded && checkedRules !== rules) {
       checkedRules = rules;
       const known = new Set([...knownKeys(CHAINS, chains.guarded), ...knownKeys(TOKENS, tokens.guarded)]);
@@ -207,7 +210,9 @@ export function createSnapshots(options: SnapshotsOptions) {
     async applyRules(next: ListingRules): Promise<void> {
       rules = next;
       resolved = rulesFor(chains.guarded);
-      for (const refresher of each) await refresher.applyRules();
+      await chains.applyRules();
+      // With chains, `onPublished` has applied them to the tokens.
+      await (chains.guarded ? reapplied : tokens.applyRules());
     },
     now,
     /** The served snapshots, in a new object: an operation adds the first ones that it waits for. */

@@ -207,15 +207,27 @@ it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its
 it('no token is served before the first chain listing if a rule names a chain by a CAIP-2 identifier that the demo data lacks', async () => {
   const upstream = await startUpstream();
   upstream.plan('chains', status(500));
+  // So many that the rules need some time.
+  const more = Array.from({ length: 2_000 }, (_, at) =>
+    tokenRow('gnosis', address(String(at + 1_000)), { symbol: `G${at}` }),
+  );
+  upstream.plan('tokens', json({ tokens: [...tokens, ...more] }));
   const gateway = await start(RULES, { upstream });
   expect(await gateway.query('{ tokens { address } }')).toMatchObject({
     data: { tokens: null },
     errors: [{ extensions: { code: 'UPSTREAM_STATUS' } }],
   });
+  await refresh(gateway);
+  let rows: number | undefined;
+  const look = () => {
+    rows = gateway.snapshots.current().tokens?.rows.length;
+    if (rows === undefined) setImmediate(look);
+  };
+  look();
   upstream.plan('chains', json({ chains }));
   await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
-  await expect.poll(() => served(gateway)).toHaveLength(4);
   expectNothingHidden(String(await served(gateway)), 'tokens');
+  await expect.poll(() => rows).toBe(4);
 });
 
 it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {

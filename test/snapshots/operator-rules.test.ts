@@ -1,14 +1,18 @@
 /** The operator's rules "accept" and "keep" decide about guarded values; rows hidden by "hide" do not count as lost. */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
-import { json } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
   LISTINGS,
   numbered,
   restart,
+  rowOf,
   startGuarded,
+  stopGuarded,
   WRONG,
 } from '../support/guarded-gateway.js';
 import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
@@ -190,6 +194,22 @@ it.each([false, true])(
     expect(await first(after)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   },
 );
+
+it('the rule "keep" with a CAIP identifier holds although its chain was unknown for days after a restart', async () => {
+  const snapshotDir = temporaryDirectory();
+  const config = { snapshotDir, listingRules: temporaryFile('keep eip155:7:0x1 address 0x1\n') };
+  const before = await startGuarded(LISTINGS, { config });
+  await before.bring({ tokens: [numbered(2, { symbol: 'S1' }), ...REST] });
+  await stopGuarded({ ...before, config });
+  for (const file of readdirSync(snapshotDir))
+    if (file.startsWith('chains-')) rmSync(join(snapshotDir, file));
+  const { upstream, clock } = before;
+  upstream.plan('chains', status(500));
+  const after = await startGuarded({}, { upstream, clock, config });
+  await after.bring({}, 2 * DAY);
+  await after.bring({ chains: LISTINGS.chains });
+  expect(await rowOf(after)).toMatchObject({ price: null, heldBack: [{ upstream: '0x2' }] });
+});
 
 it('without the rule "keep" its value stays served if the upstream contradicts itself and no value was accepted', async () => {
   const both = [numbered(1), numbered(1, { decimals: 18 }), ...REST];
