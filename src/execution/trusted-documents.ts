@@ -133,7 +133,7 @@ function notTrusted(query: unknown): GraphQLError {
 /** The log names at most this many invalid documents. */
 const MAX_LOGGED = 50;
 
-/** Logs which trusted documents are invalid, by their ids. Never rejects, and yields to requests. */
+/** Logs which trusted documents are invalid, by their ids. Always resolves, and yields to requests. */
 export async function reportInvalidDocuments(
   manifest: ReadonlyMap<string, string>,
   documents: Pick<Documents, 'parse' | 'errorsOf'>,

@@ -71,7 +71,7 @@ export function createMcp(options: McpOptions) {
     if (typeof message === 'string') return { status: 400, headers: HEADERS, body: message };
     handler ??= createHandler(options, loadProtocol());
     const response = await handler(request, message, execute, facts);
-    // Bytes: to decode and to encode a long text would take as long as the operation.
+    // It stays bytes: decoding and encoding a long text would take as long as the operation.
     const bytes = new Uint8Array(await response.arrayBuffer());
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
     return { status: response.status, headers, body: bytes.byteLength > 0 ? bytes : null };

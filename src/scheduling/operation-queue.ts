@@ -9,7 +9,7 @@ const MAX_IN_PROGRESS = 500;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
 /**
- * Operations run this long (milliseconds) before the event loop handles other events. Handling them takes
+ * Operations begin for this long (milliseconds) before the event loop handles other events. Handling them takes
  * about as long as one operation.
  */
 const SLICE_MS = 1;
@@ -92,8 +92,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       const run = () => {
         isRunning = true;
         settle(task);
-        // By a direct call, the end of each task would call the next task, so many short tasks in a row
-        // would exhaust the stack. A microtask begins with an empty stack.
+        // Called directly, each task would begin the next one inside itself, and many short ones would exhaust the
+        // stack. A microtask begins with an empty stack.
         queueMicrotask(endTask);
       };
       if (isRunning || waiting.waiting > 0) waiting.add(client, 0, { run, refuse: () => settle(refuse) });

@@ -62,7 +62,7 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
     symbols,
     symbolStarts: await createWordStarts(symbols, symbolStarts),
     nameStarts: await createWordStarts(byName, nameStarts),
-    /** The tokens by the letters and digits of the whole name. */
+    /** The tokens by their names without spaces and punctuation. */
     names,
     chains,
     chainKeyStarts: await createWordStarts(itself(chains.keys()), keyStarts),

@@ -2,7 +2,7 @@
 import { forEachInSteps } from '../scheduling/steps.js';
 import { compare, firstIndex, sortInSteps } from './token-order.js';
 
-/** How letters match a text, the best first: the first word or its start, another word or its start, any part. */
+/** How letters match a text, from best to worst: the first word, its start, another word, its start, any part. */
 export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
 
 export type Match = (typeof MATCH)[keyof typeof MATCH];

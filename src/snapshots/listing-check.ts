@@ -110,7 +110,7 @@ export function createListingCheck<Row extends ListingRow>(
 
   return {
     /**
-     * Decides on a listing, and counts it if it is held back. @returns a text about the large loss that is accepted, if
+     * Throws if a listing is held back, and counts how often. @returns a text about the large loss that is accepted, if
      * any
      *
      * @throws HeldBackError

@@ -207,7 +207,7 @@ const AGE_STEP_MS = 1_000;
 
 /**
  * True if an answer is older than the served snapshot and must not replace it: the servers of an HTTP cache can have
- * stored answers of different ages. Ages are compared, because times are wrong after the clock was set back.
+ * stored answers of different ages. Ages are compared: after the clock was set back, earlier times are wrong.
  */
 export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
   const now = Date.now();

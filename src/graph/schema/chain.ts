@@ -26,14 +26,14 @@ const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').i
 
 const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').implement({
   description:
-    'A fact of a chain or token for which the upstream sends another value than the gateway serves. Such a fact does not change by itself, and a wrong value costs money. So the last accepted value is served until the new one is confirmed: by the operator, or because the upstream has repeated it for a day (or for another time that the operator has set).',
+    'A fact of a chain or token for which the upstream sends another value than the gateway serves. Such a fact does not change by itself, and a wrong value costs money. So the value that was known before is served until the new one is confirmed: by the operator, or because the upstream has repeated it for a day (or for another time that the operator has set).',
   fields: (t) => ({
     fact: t.exposeString('fact', {
       description:
         'The name of the fact: "decimals", "symbol" or "address" of a token; "chainId", "chainType" or "nativeCurrency" of a chain. The set is open: treat unknown names like these.',
     }),
     served: t.exposeString('served', {
-      description: 'The value that is served: the last accepted one. A number is written as text.',
+      description: 'The value that is served. A number is written as text.',
     }),
     upstream: t.exposeString('upstream', {
       description:
@@ -42,7 +42,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     since: t.expose('since', {
       type: 'DateTime',
       description:
-        'The time since which every listing of the upstream has had the same held-back values of this row.',
+        'Since when this value is held back: every listing of the upstream since then had the same values of this row.',
     }),
   }),
 });
@@ -93,7 +93,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts of this chain for which the upstream sends other values; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from this chain without asking the person: its chainId, chainType or native currency may be wrong.',
+        'Facts of this chain for which the upstream sends other values; empty for nearly all chains. If there are any, the chain is served with the values that were known before. Do not move money to or from this chain without asking the person: its chainId, chainType or native currency may be wrong.',
     }),
   }),
 });

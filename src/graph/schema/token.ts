@@ -68,7 +68,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts of this token for which the upstream sends other values; empty for nearly all tokens. If there are any, the token is served as it was last accepted, without a price. Before you move money, show the person both values and let them decide.',
+        'Facts of this token for which the upstream sends other values; empty for nearly all tokens. If there are any, the token is served with the values that were known before, and without a price. Before you move money, show the person both values and let them decide.',
     }),
     chain: t.field({
       type: ChainType,

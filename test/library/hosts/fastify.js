@@ -9,5 +9,5 @@ const onRequest = (request, reply) => {
   reply.hijack();
   gateway.handler(request.raw, reply.raw);
 };
-app.all('/tokens/*', { onRequest }, () => {});
+for (const path of ['/tokens', '/tokens/*']) app.all(path, { onRequest }, () => {});
 await app.listen({ port: 3000 });
