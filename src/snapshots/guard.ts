@@ -86,11 +86,14 @@ export async function guardListing<Row extends ListingRow>(
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const sharedMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
-  /** Without the changes that the peer accepted by time, if time accepts nothing here (`HOLD_BACK_MS=never`). */
-  const peerMemory: GuardMemory<Row> = {
-    ...sharedMemory,
-    accepted: sharedMemory.accepted.filter(({ by }) => by === 'operator' || Number.isFinite(holdBackMs)),
-  };
+  /** If time accepts nothing here (`HOLD_BACK_MS=never`), without what time has accepted at the peer. */
+  const peerMemory: GuardMemory<Row> = Number.isFinite(holdBackMs)
+    ? sharedMemory
+    : {
+        ...sharedMemory,
+        accepted: sharedMemory.accepted.filter(({ by }) => by === 'operator'),
+        gone: sharedMemory.gone.filter(({ at }) => at > 0),
+      };
   const ownRows = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];

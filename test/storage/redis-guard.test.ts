@@ -107,11 +107,14 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const { options, gateway } = await startSharing();
     const config = { ...options.config, holdBackMs: Number.POSITIVE_INFINITY };
     const strict = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
-    await gateway.bring({ tokens: WRONG }, HOUR);
+    const replacing = numbered(2, { symbol: 'S10' });
+    await gateway.bring({ tokens: [WRONG[0], replacing, ...REST.slice(1)] }, HOUR);
     await gateway.bring({}, DAY);
     expect(await rowOf(gateway)).toMatchObject({ decimals: 18, heldBack: [] });
     await until(async () => takenAtOf(strict) === takenAtOf(gateway));
     expect(await rowOf(strict)).toMatchObject(HELD);
+    expect(await rowOf(strict, '0xa')).toMatchObject({ heldBack: [{ fact: 'address', upstream: '0x2' }] });
+    expect(await rowOf(strict, '0x2')).toBeUndefined();
     // Nor if the other one holds the row back again.
     await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'OTHER' }, ...REST] }, HOUR);
     await until(async () => takenAtOf(strict) === takenAtOf(gateway));
