@@ -101,13 +101,7 @@ export function readPageFiles(folder: string): readonly PageFile[] {
       const type = TYPES[extname(name)];
       if (!type) return [];
       const text = withoutComments(read(folder, name));
-      const content = name.endsWith('.css')
-        ? text
-            .replaceAll(/\n */g, ' ')
-            .replaceAll(/([:,;]) | (?=\{)/g, '$1')
-            .replaceAll(';}', '}')
-        : withoutIndents(text);
-      return [{ name, type, content }];
+      return [{ name, type, content: name.endsWith('.css') ? inOneLine(text) : withoutIndents(text) }];
     });
 }
 
@@ -122,10 +116,23 @@ function withoutComments(text: string): string {
     .replaceAll(/\n+/g, '\n');
 }
 
-/** Removes the indents of a script, unless it may have a text of several lines, which needs them. */
-function withoutIndents(text: string): string {
-  const hasLongText = text.split('\n').some((line) => line.replaceAll('\\`', '').split('`').length % 2 === 0);
-  return hasLongText ? text : text.replaceAll(/^ +/gm, '');
+/** Removes the line breaks of a style, and the spaces that it does not need. Texts in quotes stay as they are. */
+function inOneLine(style: string): string {
+  return style
+    .replaceAll(/("[^"\n]*")|\n */g, (_, quoted = ' ') => quoted)
+    .replaceAll(/("[^"]*")|;(?= ?\})|([:,;{}>~/]) | (?=[{}>~/])/g, '$1$2');
+}
+
+/**
+ * Removes the indents of a script, and the line breaks after signs that end no statement. Not if it may have a text of
+ * several lines, which needs them; and not the line break after a comment.
+ */
+function withoutIndents(script: string): string {
+  const hasLongText = script
+    .split('\n')
+    .some((line) => line.replaceAll('\\`', '').split('`').length % 2 === 0);
+  if (hasLongText) return script;
+  return script.replaceAll(/^ +/gm, '').replaceAll(/(?<!\/\/.*)(?<=[{(,;])\n/g, '');
 }
 
 const folderOf = (folder: string) => new URL(`./${folder}/`, import.meta.url);
