@@ -81,7 +81,7 @@ const list = createList({
   onAnswered: panel.show,
   // The rows are newer than the age of the listing below the code.
   onPrices: (oldest = '') => shownFrom && oldest > shownFrom && pollNow(),
-  onUnreachable: () => pollNow(),
+  onFailure: () => pollNow(),
 });
 const chains = createChains({ chosen: () => chain, onChoose: chooseChain, onDone: showSearch });
 
@@ -279,11 +279,10 @@ function textOf(key) {
 /** Writes a link to the present state into the address. @param {boolean} isChoice */
 function writeState(isChoice) {
   const { from, to } = chosen;
-  const aside = side === 'from' && from.key ? 'from' : '';
-  writeAddress(
-    { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key), side: aside },
-    isChoice,
-  );
+  const values = { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key) };
+  const aside = side === 'from' && from.token ? 'from' : '';
+  // A link that could not be loaded keeps its side: it is read again.
+  writeAddress({ ...values, ...(isUnopened && !isChoice ? {} : { side: aside }) }, isChoice);
 }
 
 /** Loads and shows the state that the address describes. */

@@ -21,7 +21,7 @@ const USDC_ON_ARBITRUM = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831';
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
-  const { open, openWith } = usePicker();
+  const { demo, open, openWith } = usePicker();
 
   it('the picker shows the status of the listings, and updates ages without requests', async () => {
     const { page, sent, state } = await open();
@@ -245,6 +245,42 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     // One of these polls can have been sent before the gateway was back.
     expect(polls() - polled).toBeLessThanOrEqual(2);
     expect(await fault.innerText()).toBe('');
+  });
+
+  it.each(['', '&side=from'])(
+    'the picker keeps a link that it could not open, with its side: %j',
+    async (side) => {
+      const { page, found, fault } = await open('about:blank');
+      await page.route('**/graphql', (route) => route.abort());
+      const link = `${demo.address}/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}${side}`;
+      await page.goto(link);
+      await fault.getByText('This gateway does not answer.').waitFor();
+      expect(page.url()).toBe(link);
+      await page.unroute('**/graphql');
+      await says(found, side ? '350 tokens can be moved' : '35 places for USDC');
+      expect(page.url()).toBe(link);
+    },
+  );
+
+  it.each([
+    ['UPSTREAM_TIMEOUT', 'The token service does not answer. Retrying…', true],
+    ['RATE_LIMITED', 'There are too many requests now. Retrying…', false],
+  ])('the picker soon repeats a search that failed with %s, which it says by %j: %j', async (...given) => {
+    const [code, text, isSoon] = given;
+    const { page, search, searches, found, fault } = await open();
+    await says(found, '350 tokens can be moved');
+    const body = JSON.stringify({ errors: [{ message: '', extensions: { code } }] });
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('"usdc"')
+        ? route.fulfill({ status: 503, body })
+        : route.continue(),
+    );
+    await search.fill('usdc');
+    await fault.getByText(text).waitFor();
+    const before = searches().length;
+    // Otherwise it would be repeated when the state of the listings is polled, after ten seconds.
+    await page.waitForTimeout(3000);
+    expect(searches().length > before).toBe(isSoon);
   });
 
   it('the picker goes back to the search that it shows after another one has failed', async () => {
