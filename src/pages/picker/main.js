@@ -56,9 +56,11 @@ const list = createList({
   },
   onChoose(token) {
     reads++;
-    if (side === 'from' && token.id !== chosen.from.token?.id) chosen.to = {};
+    if (side === 'from' && token.id === chosen.to.token?.id) chosen.to = {};
     chosen[side] = { key: keyOf(token), token };
-    tell(`${LABELS[side]}: ${nameOf(token)}. ${side === 'from' ? 'Now choose where to.' : ''}`);
+    tell(
+      `${LABELS[side]}: ${nameOf(token)}. ${side === 'from' && !chosen.to.key ? 'Now choose where to.' : ''}`,
+    );
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
@@ -196,7 +198,7 @@ function recentChoices() {
     .filter((one) => !isChosen(one))
     .map((one) => {
       const made = button('', () => {
-        writeAddress({ q: '', chain: '', token: textOf(one), to: '', side: '' }, true);
+        writeAddress({ q: '', chain: '', [side === 'to' ? 'to' : 'token']: textOf(one), side: '' }, true);
         void readState();
         showSearch();
       });
