@@ -124,15 +124,17 @@ function inOneLine(style: string): string {
 }
 
 /**
- * Removes the indents of a script, and the line breaks after signs that end no statement. Not if it may have a text of
- * several lines, which needs them; and not the line break after a comment.
+ * Removes the indents of a script, and line breaks where a statement has ended or cannot end; but none in a text of several
+ * lines, or after a comment. Scripts write a backtick that neither begins nor ends a text as `\x60`.
  */
 function withoutIndents(script: string): string {
-  const hasLongText = script
-    .split('\n')
-    .some((line) => line.replaceAll('\\`', '').split('`').length % 2 === 0);
-  if (hasLongText) return script;
-  return script.replaceAll(/^ +/gm, '').replaceAll(/(?<!\/\/.*)(?<=[{(,;])\n/g, '');
+  let isInText = false;
+  return script.replaceAll(/^(.*)\n/gm, (whole, line: string) => {
+    const isOfText = isInText;
+    if (line.replaceAll('\\`', '').split('`').length % 2 === 0) isInText = !isInText;
+    const kept = isInText || !/^(?!.*\/\/).*[{(,;]$/.test(line) ? whole : line;
+    return isOfText ? kept : kept.replace(/^ +/, '');
+  });
 }
 
 const folderOf = (folder: string) => new URL(`./${folder}/`, import.meta.url);
