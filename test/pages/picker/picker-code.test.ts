@@ -106,6 +106,23 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await variables.innerText()).toContain('"arbitrum"');
   });
 
+  it('a second copy is said for as long as the first one', async () => {
+    const { page, rows } = await open('/', {});
+    await rows.first().waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Copy query' }).click();
+    const done = page.locator('#copy.done');
+    await done.waitFor();
+    await page.clock.fastForward(1500);
+    await page.getByRole('tab', { name: 'curl' }).click();
+    await page.getByRole('button', { name: 'Copy curl' }).click();
+    await done.waitFor();
+    await page.clock.fastForward(1000);
+    expect(await done.count()).toBe(1);
+    await page.clock.fastForward(1500);
+    await page.getByRole('button', { name: 'Copy curl' }).waitFor();
+  });
+
   it('the code is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
     const { page, search, rows, code, pair, sent } = await open('/', PHONE);
     await rows.first().waitFor();
