@@ -442,8 +442,9 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     // Last: after many changes of the address, some browsers throw at the next one.
     onInput();
   });
-  // Pressing a row keeps the focus in the search.
-  list.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
+  // Pressing a row keeps the focus in the search, also if the second press of a double click meets no row any more.
+  for (const place of [list, byId('skeleton', HTMLElement)])
+    place.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
   list.addEventListener('click', ({ target, detail }) => {
     const pressed = target instanceof Element ? target.closest('.row') : null;
     const row = rows.find(({ element }) => element === pressed);
@@ -456,8 +457,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   return {
     find,
     warn,
-    /** Removes the rows, which no longer fit the search. */
+    /** Removes the rows, which no longer fit the search. The next search must follow. */
     clear() {
+      fetching.abort();
+      list.ariaBusy = 'true';
       rows = [];
       groups = [];
       askedKey = shownKey = '';
