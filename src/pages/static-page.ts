@@ -96,13 +96,7 @@ export function readPageFiles(folder: string): readonly PageFile[] {
     .sort()
     .map((name) => {
       const text = withoutComments(read(folder, name));
-      const content = name.endsWith('.css')
-        ? text
-            .replaceAll(/\n */g, ' ')
-            .replaceAll(/([:,;]) | (?=\{)/g, '$1')
-            .replaceAll(';}', '}')
-        : withoutIndents(text);
-      return { name, content };
+      return { name, content: name.endsWith('.css') ? inOneLine(text) : withoutIndents(text) };
     });
 }
 
@@ -117,10 +111,25 @@ function withoutComments(text: string): string {
     .replaceAll(/\n+/g, '\n');
 }
 
-/** Removes the indents of a script, unless it may have a text of several lines, which needs them. */
-function withoutIndents(text: string): string {
-  const hasLongText = text.split('\n').some((line) => line.replaceAll('\\`', '').split('`').length % 2 === 0);
-  return hasLongText ? text : text.replaceAll(/^ +/gm, '');
+/** Removes the line breaks of a style, and the spaces that it does not need. Texts in quotes stay as they are. */
+function inOneLine(style: string): string {
+  return style
+    .replaceAll(/("[^"\n]*")|\n */g, (_, quoted = ' ') => quoted)
+    .replaceAll(/("[^"]*")|;(?= ?\})|([:,;{}>~/]) | (?=[{}>~/])/g, '$1$2');
+}
+
+/**
+ * Removes the indents of a script, and line breaks where a statement has ended or cannot end; but none in a text of several
+ * lines, or after a comment. Scripts write a backtick that neither begins nor ends a text as `\x60`.
+ */
+function withoutIndents(script: string): string {
+  let isInText = false;
+  return script.replaceAll(/^(.*)\n/gm, (whole, line: string) => {
+    const isOfText = isInText;
+    if (line.replaceAll('\\`', '').split('`').length % 2 === 0) isInText = !isInText;
+    const kept = isInText || !/^(?!.*\/\/).*[{(,;]$/.test(line) ? whole : line;
+    return isOfText ? kept : kept.replace(/^ +/, '');
+  });
 }
 
 const folderOf = (folder: string) => new URL(`./${folder}/`, import.meta.url);

@@ -237,7 +237,7 @@ function lineOf(text) {
 const KINDS = Object.entries({
   url: /https?:[^\s']+/,
   key: /"\w+"(?=:)|\b\w+(?=:)/,
-  string: /"(?:[^"\\]|\\.)*"|'[^'`]*'/,
+  string: /"(?:[^"\\]|\\.)*"|'[^'\x60]*'/,
   variable: /\$\w+/,
   type: /\b[A-Z]\w+|\b\d[\d.]*/,
   word: /\b(?:query|fragment|on|const|await|import|from|new|curl|true|false|null)\b/,

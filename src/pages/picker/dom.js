@@ -90,6 +90,9 @@ export function listed(text, query = '') {
   );
 }
 
+/** The timers that show the labels of buttons again. @type {WeakMap<HTMLButtonElement, ReturnType<typeof setTimeout>>} */
+const rests = new WeakMap();
+
 /**
  * Copies a text, and makes the pressed button say so for a moment. If the browser forbids it, `source` is selected instead.
  *
@@ -109,7 +112,8 @@ export async function copy(pressed, text, source, rest) {
     tell('The browser forbids this: copy the selected text yourself.');
     pressed.textContent = 'Selected';
   }
-  setTimeout(rest, 2000);
+  clearTimeout(rests.get(pressed));
+  rests.set(pressed, setTimeout(rest, 2000));
 }
 
 /** Shows the label of a button that copies, in place of "Copied". @param {HTMLButtonElement} pressed @param {string} text */

@@ -76,6 +76,12 @@ export function isCancelled(error) {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
+/** Whether a query that failed may soon succeed. After too many queries, only the next poll of the listings tries again. @param {unknown} error */
+export function isPassing(error) {
+  if (!(error instanceof QueryError) || error.code === 'RATE_LIMITED' || error.code === GONE) return false;
+  return reasonFor(error.code) !== undefined;
+}
+
 /** @param {string} code @param {string} [message] the message of the gateway */
 function failure(code, message = '') {
   const reason = reasonFor(code);

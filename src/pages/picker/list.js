@@ -1,6 +1,6 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
 import { afterPaint, age, button, byId, hasMouse, make, say, tell } from './dom.js';
-import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
+import { ask, isCancelled, isPassing } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { nameOf, rowOf, whyNot } from './rows.js';
 import { countText, isMixed, lookOf, markedText, meantOf, shortAddress } from './text.js';
@@ -42,9 +42,9 @@ const MAX_REFRESHED = 300;
  * @param {() => void} options.onAllChains
  * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
  * @param {(oldest: string | undefined) => void} options.onPrices called for each search with the time of its oldest price
- * @param {() => void} options.onUnreachable
+ * @param {() => void} options.onFailure called when a request has failed that may soon succeed
  */
-export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onPrices, onUnreachable }) {
+export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onPrices, onFailure }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
@@ -132,7 +132,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   function fail(error, again) {
     failed = again;
     askedKey = shownKey;
-    if (error instanceof QueryError && error.code === UNREACHABLE) onUnreachable();
+    if (isPassing(error)) onFailure();
     const text = error instanceof Error ? error.message : String(error);
     // Otherwise screen readers would announce the same failure after each attempt.
     if (fault.querySelector('p')?.textContent !== text)
@@ -442,8 +442,9 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     // Last: after many changes of the address, some browsers throw at the next one.
     onInput();
   });
-  // Pressing a row keeps the focus in the search.
-  list.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
+  // Pressing a row keeps the focus in the search, also if the second press of a double click meets no row any more.
+  for (const place of [list, byId('skeleton', HTMLElement)])
+    place.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
   list.addEventListener('click', ({ target, detail }) => {
     const pressed = target instanceof Element ? target.closest('.row') : null;
     const row = rows.find(({ element }) => element === pressed);
@@ -456,8 +457,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   return {
     find,
     warn,
-    /** Removes the rows, which no longer fit the search. */
+    /** Removes the rows, which no longer fit the search. The next search must follow. */
     clear() {
+      fetching.abort();
+      list.ariaBusy = 'true';
       rows = [];
       groups = [];
       askedKey = shownKey = '';

@@ -17,7 +17,7 @@ const OLD_PRICES = 'Prices are ';
  * Shows the status of the listings, and polls it while the page is visible.
  *
  * @param {(listings: Listing[]) => Promise<void>} onAnswer
- * @returns {() => void} to call when another request got no answer: polls now, or soon after the poll that is running
+ * @returns {() => void} to call when another request has failed: polls now, or soon after the poll that is running
  */
 export function watchListings(onAnswer) {
   const line = byId('state', HTMLElement);

@@ -10,6 +10,8 @@ import { glyph, identifiersOf, nameOf, summaryOf, titleOf } from './rows.js';
 
 /** The route between the chosen tokens is asked for again after this time (milliseconds), while the page is visible. */
 const ROUTE_MS = 600_000;
+/** While another state loads for longer than this (milliseconds), the earlier one is not shown. */
+const LOADING_MS = 300;
 /** This many recent choices fit into one line. */
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
@@ -56,9 +58,11 @@ const list = createList({
   },
   onChoose(token) {
     reads++;
-    if (side === 'from' && token.id !== chosen.from.token?.id) chosen.to = {};
+    if (side === 'from' && token.id === chosen.to.token?.id) chosen.to = {};
     chosen[side] = { key: keyOf(token), token };
-    tell(`${LABELS[side]}: ${nameOf(token)}. ${side === 'from' ? 'Now choose where to.' : ''}`);
+    tell(
+      `${LABELS[side]}: ${nameOf(token)}. ${side === 'from' && !chosen.to.key ? 'Now choose where to.' : ''}`,
+    );
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
@@ -81,7 +85,7 @@ const list = createList({
   onAnswered: panel.show,
   // The rows are newer than the age of the listing below the code.
   onPrices: (oldest = '') => shownFrom && oldest > shownFrom && pollNow(),
-  onUnreachable: () => pollNow(),
+  onFailure: () => pollNow(),
 });
 const chains = createChains({ chosen: () => chain, onChoose: chooseChain, onDone: showSearch });
 
@@ -104,6 +108,7 @@ function turnTo(next) {
 }
 
 function swap() {
+  reads++;
   [chosen.from, chosen.to] = [chosen.to, chosen.from];
   const [from, to] = SIDES.map((one) => chosen[one].token);
   if (from && to) tell(`From: ${nameOf(from)}. To: ${nameOf(to)}.`);
@@ -196,7 +201,7 @@ function recentChoices() {
     .filter((one) => !isChosen(one))
     .map((one) => {
       const made = button('', () => {
-        writeAddress({ q: '', chain: '', token: textOf(one), to: '', side: '' }, true);
+        writeAddress({ q: '', chain: '', [side === 'to' ? 'to' : 'token']: textOf(one), side: '' }, true);
         void readState();
         showSearch();
       });
@@ -254,12 +259,18 @@ function store(name, value) {
   }
 }
 
+/** The address after a choice of a chain by an arrow key. */
+let passed = '';
+
 /** @param {string} chainKey */
 function chooseChain(chainKey) {
   chain = chainKey;
   chains.show();
   // First: the choice takes the place of the list's entry in the history.
-  writeState(true);
+  // An arrow key chooses each chain on its way: Back undoes all of them at once.
+  const isByKey = document.querySelector('#chains :focus-visible');
+  writeState(!isByKey || location.href !== passed);
+  passed = isByKey ? location.href : '';
   if (!hasMouse) chains.close();
   void list.find();
 }
@@ -279,15 +290,14 @@ function textOf(key) {
 /** Writes a link to the present state into the address. @param {boolean} isChoice */
 function writeState(isChoice) {
   const { from, to } = chosen;
-  const aside = side === 'from' && from.key ? 'from' : '';
-  writeAddress(
-    { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key), side: aside },
-    isChoice,
-  );
+  const values = { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key) };
+  const aside = side === 'from' && from.token ? 'from' : '';
+  // A link that could not be loaded keeps its side: it is read again.
+  writeAddress({ ...values, ...(isUnopened && !isChoice ? {} : { side: aside }) }, isChoice);
 }
 
-/** Loads and shows the state that the address describes. */
-async function readState() {
+/** Loads and shows the state that the address describes. @param {boolean} [isNew] false to load the same state again */
+async function readState(isNew = true) {
   const read = ++reads;
   const { searchParams } = new URL(location.href);
   /** @param {string} name of a parameter with a key. Addresses can contain further colons */
@@ -296,17 +306,23 @@ async function readState() {
     return chainKey ? { chainKey, address } : undefined;
   };
   box.value = searchParams.get('q') ?? '';
-  chain = searchParams.get('chain') ?? '';
+  chain = searchParams.get('chain')?.toLowerCase() ?? '';
   const from = keyIn('token');
   const to = from && keyIn('to');
   /** @type {(Token | null)[]} */
   let tokens = [];
   isUnopened = false;
-  if (from && !chosen.from.key) {
-    chosen.from = { key: from };
-    chosen.to = { key: to };
-    showSlots();
-  }
+  // At first nothing else is shown.
+  const slow = isNew
+    ? setTimeout(() => {
+        if (read !== reads) return;
+        chosen.from = { key: from };
+        chosen.to = { key: to };
+        isRoute = undefined;
+        list.clear();
+        showSlots();
+      }, chosen.from.key && LOADING_MS)
+    : undefined;
   if (from)
     try {
       tokens = (await ask(TOKENS_BY_KEY, { keys: to ? [from, to] : [from] })).tokensByKey;
@@ -314,6 +330,7 @@ async function readState() {
       // `list.find` below fails, too, and shows the error. The next poll of the listings tries again.
       isUnopened = true;
     }
+  clearTimeout(slow);
   if (read !== reads) return;
   chosen.from = { key: from, token: tokens[0] };
   chosen.to = { key: to, token: tokens[1] };
@@ -345,7 +362,7 @@ for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', 
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
 // On a touch screen the keyboard leaves little room: the rows get that of the header and the slots.
 box.addEventListener('focus', () => hasMouse || box.parentElement?.scrollIntoView());
-watchAddress(readState);
+watchAddress(() => void readState());
 
 void readState();
 
@@ -361,7 +378,7 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   if (source && source !== ofTokens?.source) location.reload();
   source = ofTokens?.source ?? '';
   await list.retry();
-  if (isUnopened) await readState();
+  if (isUnopened) await readState(false);
   else if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
   if (version !== chainsKnown) {
@@ -375,5 +392,6 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   shownFrom = now;
   if (!fresh) return;
   // Prices are not shown there, and the focus or a selection can be.
-  if (sides.some(({ token }, index) => shownFacts(token) !== shownFacts(fresh[index]))) await readState();
+  if (sides.some(({ token }, index) => shownFacts(token) !== shownFacts(fresh[index])))
+    await readState(false);
 });

@@ -231,15 +231,15 @@ export function summaryOf(from, to, isRoute) {
   const decimals = [from, to].map(
     (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,
   );
-  /** @type {[string, string | false | undefined][]} */
-  const lines = [
-    ['label', isRoute && 'This route is listed. A quote shows whether it works.'],
-    ['warning', isRoute === false && 'The service lists no route between them.'],
-    ['warning', from.decimals !== to.decimals && `Decimals differ: ${decimals.join(', ')}.`],
-  ];
   return [
     make('h2', {}, glyph(from), ...titleOf(from), '\u2002→\u2002', glyph(to), ...titleOf(to)),
-    ...lines.flatMap(([name, text]) => (text ? make('p', { class: name }, text) : [])),
+    isRoute === false
+      ? make('p', { class: 'warning' }, 'The service lists no route between them.')
+      : // Empty while that is unknown, so that the panel below does not move then.
+        make('p', { class: 'label' }, isRoute ? 'This route is listed. A quote shows whether it works.' : ''),
+    ...(from.decimals === to.decimals
+      ? []
+      : [make('p', { class: 'warning' }, `Decimals differ: ${decimals.join(', ')}.`)]),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** The picker is a small page. The gateway serves all its files, and it loads no others. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { afterTests } from '../../support/ends.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
@@ -70,6 +70,15 @@ it('the picker is one page whose files and imports are all served', async () => 
   );
   const base = linked.find((path) => path.endsWith('/main.js'))?.replace('main.js', '');
   expect([...seen]).toEqual(expect.arrayContaining(scripts.map((name) => `${base}${name}`)));
+});
+
+it('a style is served in one line, with its texts as they are', async () => {
+  const [path = ''] = /\/picker\/[^"]+\.css/.exec((await getAsBrowser(address, '/')).body.toString()) ?? [];
+  const served = (await getAsBrowser(address, path)).body.toString();
+  const written = readFileSync(new URL('style.css', PAGE), 'utf8').replaceAll(/\/\*.*?\*\//gs, '');
+  const texts = (style: string) => style.match(/"[^"]*"/g);
+  expect(texts(served)).toContain('"{ } "');
+  expect([texts(served), served.trim().split('\n')]).toEqual([texts(written), [expect.anything()]]);
 });
 
 it('the picker takes less than 27 kB with all its files, as browsers load them', async () => {

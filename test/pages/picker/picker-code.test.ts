@@ -106,6 +106,23 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await variables.innerText()).toContain('"arbitrum"');
   });
 
+  it('a second copy is said for as long as the first one', async () => {
+    const { page, rows } = await open('/', {});
+    await rows.first().waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Copy query' }).click();
+    const done = page.locator('#copy.done');
+    await done.waitFor();
+    await page.clock.fastForward(1500);
+    await page.getByRole('tab', { name: 'curl' }).click();
+    await page.getByRole('button', { name: 'Copy curl' }).click();
+    await done.waitFor();
+    await page.clock.fastForward(1000);
+    expect(await done.count()).toBe(1);
+    await page.clock.fastForward(1500);
+    await page.getByRole('button', { name: 'Copy curl' }).waitFor();
+  });
+
   it('the code is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
     const { page, search, rows, code, pair, sent } = await open('/', PHONE);
     await rows.first().waitFor();
@@ -137,9 +154,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await search.tap();
     await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(20);
     await rows.first().tap();
-    // The bar names the first choice: the buttons "From" and "To" can be out of view.
-    const chosen = pair.getByRole('heading', { name: 'on Ethereum' });
-    await chosen.waitFor();
+    await says(page.locator('#from .what'), /on Ethereum$/);
+    // The slots name the choice: the bar shows only warnings.
+    expect(await pair.isVisible()).toBe(false);
     // The keyboard of the phone would hide the bar.
     expect(await hasFocus(search)).toBe(false);
     const toggle = page.getByRole('button', { name: 'Code' });
@@ -192,7 +209,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy curl']);
     await close.tap();
     await rows.filter({ hasText: 'on Arbitrum' }).tap();
-    await pair.getByText('USDC on Arbitrum').waitFor();
+    await says(page.locator('#to .what'), 'To USDC on Arbitrum');
     expect(await pair.getByText('Decimals differ').count()).toBe(0);
 
     // If the browser has no clipboard, "Copy" opens the sheet and selects the code.
@@ -289,6 +306,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
   });
 
   it.each([
+    [320, 640],
     [360, 740],
     [390, 844],
     [820, 1180],
@@ -300,6 +318,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await search.tap();
       const top = async () => Math.round((await search.boundingBox())?.y ?? Number.NaN);
       await expect.poll(top).toBe(8);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
       for (const text of ['eth arb', 'no such token', 'usdc base', 'usdc']) {
         await search.fill(text);
         await says(found, text === 'no such token' ? /^0 tokens/ : new RegExp(`for “${text}”`));

@@ -1,5 +1,6 @@
 /** The picker shows failures and the status of listings, and is accessible in all themes and sizes. */
 import { createRequire } from 'node:module';
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
@@ -8,6 +9,7 @@ import { freePort } from '../../support/free-port.js';
 import { ask, startGatewayProcess } from '../../support/gateway-process.js';
 import {
   hasFocus,
+  holdRequests,
   lookAgain,
   looking,
   PHONE,
@@ -18,10 +20,12 @@ import {
 } from './open-picker.js';
 
 const USDC_ON_ARBITRUM = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831';
+/** A link to tokens without a route between them, and of other decimals. */
+const UNREACHABLE = `/?token=base:0x${'e'.repeat(40)}&to=arbitrum:${USDC_ON_ARBITRUM}`;
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
-  const { open, openWith } = usePicker();
+  const { demo, open, openWith } = usePicker();
 
   it('the picker shows the status of the listings, and updates ages without requests', async () => {
     const { page, sent, state } = await open();
@@ -247,6 +251,42 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await fault.innerText()).toBe('');
   });
 
+  it.each(['', '&side=from'])(
+    'the picker keeps a link that it could not open, with its side: %j',
+    async (side) => {
+      const { page, found, fault } = await open('about:blank');
+      await page.route('**/graphql', (route) => route.abort());
+      const link = `${demo.address}/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}${side}`;
+      await page.goto(link);
+      await fault.getByText('This gateway does not answer.').waitFor();
+      expect(page.url()).toBe(link);
+      await page.unroute('**/graphql');
+      await says(found, side ? '350 tokens can be moved' : '35 places for USDC');
+      expect(page.url()).toBe(link);
+    },
+  );
+
+  it.each([
+    ['UPSTREAM_TIMEOUT', 'The token service does not answer. Retrying…', true],
+    ['RATE_LIMITED', 'There are too many requests now. Retrying…', false],
+  ])('the picker soon repeats a search that failed with %s, which it says by %j: %j', async (...given) => {
+    const [code, text, isSoon] = given;
+    const { page, search, searches, found, fault } = await open();
+    await says(found, '350 tokens can be moved');
+    const body = JSON.stringify({ errors: [{ message: '', extensions: { code } }] });
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('"usdc"')
+        ? route.fulfill({ status: 503, body })
+        : route.continue(),
+    );
+    await search.fill('usdc');
+    await fault.getByText(text).waitFor();
+    const before = searches().length;
+    // Otherwise it would be repeated when the state of the listings is polled, after ten seconds.
+    await page.waitForTimeout(3000);
+    expect(searches().length > before).toBe(isSoon);
+  });
+
   it('the picker goes back to the search that it shows after another one has failed', async () => {
     const { page, search, found, fault, rows } = await open('/?q=usdc');
     await says(found, /^89 tokens for “usdc”/);
@@ -383,15 +423,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
   it.each([360, 390, 1280])(
     'the picker draws both slots alike and small texts large enough in a window of %j pixels',
     async (width) => {
-      const { page, rows, pair } = await open(
-        `/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}`,
-        {
-          ...(width < 960 ? PHONE : {}),
-          viewport: { width, height: 800 },
-        },
-      );
+      const { page, rows } = await open(`/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}`, {
+        ...(width < 960 ? PHONE : {}),
+        viewport: { width, height: 800 },
+      });
       await rows.nth(4).waitFor();
-      await pair.locator('h2').waitFor({ state: 'attached' });
+      await page.locator('#pair h2').waitFor({ state: 'attached' });
       const drawn = await page.evaluate(() => {
         const place = (selector: string) => {
           const found = document.querySelector(selector)?.getBoundingClientRect();
@@ -424,6 +461,80 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(new Set(widths).size).toBe(1);
     },
   );
+
+  it.each([
+    [667, 375],
+    [844, 390],
+    [640, 400],
+  ])(
+    'warnings are on the card, below its controls, in a window of %j × %j, and addresses in the code have one line',
+    async (width, height) => {
+      const { page, pair } = await open(UNREACHABLE, { viewport: { width, height } });
+      const warnings = pair.locator('.warning');
+      await expect.poll(() => warnings.count()).toBe(2);
+      const [first, above] = [await warnings.first().boundingBox(), await page.locator('.ask').boundingBox()];
+      expect(first?.y).toBeGreaterThanOrEqual((above?.y ?? Number.NaN) + (above?.height ?? 0));
+      const colorOf = (place: Locator) => place.evaluate((one) => getComputedStyle(one).color);
+      expect(await colorOf(warnings.first())).toBe(await colorOf(page.locator('.pill')));
+      await page.getByRole('button', { name: 'Code' }).click();
+      const addresses = pair.locator('.id code');
+      const heights = await addresses.evaluateAll((all) =>
+        all.map((one) => one.getBoundingClientRect().height),
+      );
+      expect(heights).toEqual([20, 20]);
+    },
+  );
+
+  it('the slot To says in full on a small phone that it cannot be reached', async () => {
+    const { page } = await open(UNREACHABLE, { ...PHONE, viewport: { width: 320, height: 640 } });
+    const differs = page.locator('#to .differs');
+    await differs.waitFor();
+    expect(await differs.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+  });
+
+  it.each([
+    [960, '16px'],
+    [1280, '28px'],
+    [1280, '32px'],
+  ])('the button that copies is in the panel at %j pixels with a text size of %s', async (width, size) => {
+    const { page, rows } = await open('/', { viewport: { width, height: 800 } });
+    await rows.first().waitFor();
+    await page.evaluate((size) => {
+      document.documentElement.style.fontSize = size;
+    }, size);
+    const [panel, copy] = await Promise.all(
+      ['#panel', '#copy'].map((place) => page.locator(place).boundingBox()),
+    );
+    const rightOf = (box = copy) => (box?.x ?? Number.NaN) + (box?.width ?? 0);
+    expect(rightOf()).toBeLessThan(rightOf(panel));
+    if (size !== '16px') return;
+    // The facts have one line, however long they are.
+    for (const [place, text] of [
+      ['#took', '1234 ms'],
+      ['#state', 'fresh, 12 min old'],
+      ['#answered-by', 'gateway cache'],
+    ] as const)
+      await page.locator(place).evaluate((one, text) => one.replaceChildren(text), text);
+    expect((await page.locator('footer').boundingBox())?.height).toBeLessThan(50);
+  });
+
+  it('the search does not cover the rows of a window of 320 × 200', async () => {
+    const { page, search, rows } = await open('/', { viewport: { width: 320, height: 200 } });
+    await rows.first().waitFor();
+    await page.mouse.wheel(0, 400);
+    await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(-48);
+  });
+
+  it('the panel does not move when the page learns that a route is listed', async () => {
+    const { page, pair } = await open('about:blank');
+    const answer = await holdRequests(page, (body) => body.includes(`"query":"${USDC_ON_ARBITRUM}`));
+    await page.goto(`${demo.address}/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}`);
+    await pair.locator('h2').waitFor();
+    const before = await pair.boundingBox();
+    answer();
+    await pair.getByText('This route is listed.').waitFor();
+    expect(await pair.boundingBox()).toEqual(before);
+  });
 
   it('the picker has a skip link, shows choices and switches in forced colours, and reduces motion', async () => {
     const { page, search, rows } = await open('/', { forcedColors: 'active', reducedMotion: 'reduce' });

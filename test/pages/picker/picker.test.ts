@@ -17,6 +17,7 @@ import {
 } from './open-picker.js';
 
 const FROM_USDC = `/?token=base:${USDC_ON_BASE}`;
+const USDC_ON_ARBITRUM = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831';
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { demo, open, openWith } = usePicker();
@@ -569,8 +570,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
 
     await search.press('Enter');
     await says(fromText, /USDT/);
-    expect(new URL(page.url()).searchParams.has('to')).toBe(false);
     await page.goBack();
+    await says(fromText, 'From USDC on Base');
     await says(toText, /Arbitrum/);
     await page.goForward();
     await says(fromText, /USDT/);
@@ -587,6 +588,83 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => note.innerText()).not.toContain('A chosen token');
     expect(complaints).toEqual([]);
     expect([...hosts]).toEqual([new URL(demo.address).host]);
+  });
+
+  it.each([
+    ['usdc ethereum', 'To USDC on Arbitrum', /^From: USDC on Ethereum\.$/],
+    ['eth base', 'To USDC on Arbitrum cannot be reached', /^From: ETH on Base\.$/],
+    ['usdc arbitrum', 'To Choose a token', /^From: USDC on Arbitrum\. Now choose where to\.$/],
+  ])('the picker keeps To for another From, unless both are the same: %s', async (typed, to, said) => {
+    const { page, from, search, found, toText } = await open(`${FROM_USDC}&to=arbitrum:${USDC_ON_ARBITRUM}`);
+    await says(toText, 'To USDC on Arbitrum');
+    await from.click();
+    await says(found, '350 tokens can be moved');
+    await search.fill(typed);
+    await search.press('Enter');
+    await says(page.locator('#said'), said);
+    await says(toText, to);
+  });
+
+  it('the picker does not show the earlier choice while another one loads slowly after Back', async () => {
+    const { page, rows, fromText, toText } = await open(`${FROM_USDC}&to=arbitrum:${USDC_ON_ARBITRUM}`);
+    await says(toText, 'To USDC on Arbitrum');
+    await page.getByRole('button', { name: 'Swap From and To' }).click();
+    await says(toText, 'To USDC on Base');
+    await rows.first().waitFor();
+    const answer = await holdRequests(page);
+    await page.goBack();
+    await expect.poll(() => fromText.innerText(), { timeout: 5000 }).toContain('Loading…');
+    expect([await rows.count(), await page.locator('#skeleton').isVisible()]).toEqual([0, true]);
+    answer();
+    await says(fromText, 'From USDC on Base');
+    await says(toText, 'To USDC on Arbitrum');
+  });
+
+  it('Back undoes all choices of chains that the arrow keys passed', async () => {
+    const { page, found } = await open();
+    const chips = page.getByRole('radiogroup', { name: 'Chain' }).getByRole('radio');
+    await chips.nth(3).waitFor({ state: 'attached' });
+    await chips.nth(1).check({ force: true });
+    const before = page.url();
+    await chips.nth(1).focus();
+    for (const nth of [2, 3, 4]) {
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => chips.nth(nth).isChecked()).toBe(true);
+    }
+    await page.goBack();
+    expect(page.url()).toBe(before);
+    await page.goBack();
+    await says(found, '350 tokens can be moved');
+  });
+
+  it('a link finds its chain in any letter case', async () => {
+    const { page } = await open('/?chain=BASE');
+    await page.getByRole('button', { name: 'More chains' }).waitFor();
+    const chips = page.getByRole('radiogroup', { name: 'Chain' }).getByRole('radio');
+    expect([await chips.count(), await page.locator('#chains :checked').getAttribute('value')]).toEqual([
+      9,
+      'base',
+    ]);
+  });
+
+  it('the second press of a double click leaves the focus in the search', async () => {
+    const { page, search, rows } = await open();
+    await rows.nth(1).waitFor();
+    const answer = await holdRequests(page);
+    await rows.nth(1).dblclick();
+    expect(await hasFocus(search)).toBe(true);
+    answer();
+  });
+
+  it('a recent choice is for the side that the search is for', async () => {
+    const { page, pair, fromText, toText } = await open();
+    await page.keyboard.type('usdc base\narb\n');
+    await says(toText, 'To USDC on Arbitrum');
+    await page.goBack();
+    await says(toText, 'To Choose a token');
+    await pair.getByRole('button', { name: 'USDC Arbitrum' }).click();
+    await says(toText, 'To USDC on Arbitrum');
+    await says(fromText, 'From USDC on Base');
   });
 
   it('the picker remembers the last choices beside the card until they are forgotten, and never moves the list for them', async () => {
