@@ -292,7 +292,10 @@ export class Loaders implements WaitingOperation {
   /** The token listing for a request of routes, after a wait for the first one if need be; undefined if this wait fails. */
   private async tokensFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
     const { pinned } = this.tracker;
-    const isServed = this.options.snapshots.current().tokens !== undefined;
+    const { snapshots } = this.options;
+    // Routes would show tokens that a rule may hide.
+    if (!pinned.tokens && snapshots.mustWait()) return this.first('tokens');
+    const isServed = snapshots.current().tokens !== undefined;
     // A request without a chain does not cause a wait for the first listing: it is then sent as the client wrote it.
     const isRead = srcChainKey !== undefined || isServed || this.pending.has('tokens');
     if (!pinned.tokens && isRead) await this.first('tokens').catch(() => {});

@@ -36,6 +36,8 @@ export interface GuardOptions<Row> {
   /** The hold-back period in milliseconds. If it is infinite, only rules accept a changed value. */
   readonly holdBackMs: number;
   readonly rules: GuardRules;
+  /** True if `rules` still lack rows that `keep` rules may name: until then, time accepts nothing. */
+  readonly isPartial?: boolean;
   readonly baseline?: Baseline;
 }
 
@@ -74,7 +76,7 @@ const MAX_ACCEPTED = 200;
  * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes are used, too
  */
 export async function guardListing<Row extends ListingRow>(
-  { kind, holdBackMs, rules, baseline }: GuardOptions<Row>,
+  { kind, holdBackMs, rules, isPartial = false, baseline }: GuardOptions<Row>,
   sent: Fetched<Row>,
   before: Fetched<Row> | undefined,
   peer?: Fetched<Row>,
@@ -86,8 +88,9 @@ export async function guardListing<Row extends ListingRow>(
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const sharedMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
-  /** If time accepts nothing here (`HOLD_BACK_MS=never`), without what time has accepted at the peer. */
-  const peerMemory: GuardMemory<Row> = Number.isFinite(holdBackMs)
+  const timeAccepts = Number.isFinite(holdBackMs) && !isPartial;
+  /** If time accepts nothing here, without what time has accepted at the peer. */
+  const peerMemory: GuardMemory<Row> = timeAccepts
     ? sharedMemory
     : {
         ...sharedMemory,
@@ -190,7 +193,7 @@ export async function guardListing<Row extends ListingRow>(
     if (verdicts.every((verdict) => verdict === 'accept')) return 'operator';
     const byPeer = acceptedByPeer.get(key);
     if (byPeer?.value === value) return byPeer.by;
-    return takenAt - since >= holdBackMs ? 'time' : undefined;
+    return timeAccepts && takenAt - since >= holdBackMs ? 'time' : undefined;
   }
 
   /** Decides on the rows that were sent under one key. If there are several, they contradict each other. */

@@ -82,9 +82,8 @@ export function createSnapshots(options: SnapshotsOptions) {
       // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
       tokenRules = resolved;
-      // Rules that name nothing yet may be `keep` rules: until they are resolved, time accepts nothing.
-      const periodMs = tokenRules.isPartial ? Number.POSITIVE_INFINITY : holdBackMs;
-      const options = { kind: TOKENS, holdBackMs: periodMs, rules: tokenRules, baseline };
+      const { isPartial } = tokenRules;
+      const options = { kind: TOKENS, holdBackMs, rules: tokenRules, isPartial, baseline };
       const result = await guardListing(options, sent, before, peer);
       usedChains = presentChains();
       const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], tokenRules);
@@ -103,10 +102,11 @@ export function createSnapshots(options: SnapshotsOptions) {
   const first: FirstSnapshots = {
     chains: chains.current,
     async tokens() {
-      if (mustWait()) {
-        await chains.current();
-        await reapplied;
-      }
+      if (mustWait()) await chains.current();
+      const first = await tokens.current();
+      if (!mustWait()) return first;
+      // The chains came while the first tokens were checked.
+      await reapplied;
       return tokens.current();
     },
   };
@@ -166,6 +166,8 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   function onPublished(): void {
     if (!chains.guarded) return;
+    // The rules have changed while the first chains were checked.
+    if (chainRules !== rules) void chains.applyRules();
     const next = rulesFor(chains.guarded);
     if (next.rows !== resolved.rows || resolved.isPartial) resolved = next;
     if (usedChains !== presentChains() || tokens.snapshot?.rules !== resolved) {
@@ -217,6 +219,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     now,
     /** The served snapshots, in a new object: an operation adds the first ones that it waits for. */
     current,
+    mustWait,
     /** Each waits for the first snapshot of a listing, or gives the served one. Rejects with an UpstreamError. */
     first,
     operationRoutes: () => new OperationRoutes(operationParts),

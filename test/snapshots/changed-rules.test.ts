@@ -218,6 +218,10 @@ it('no token is served before the first chain listing if a rule names a chain by
     errors: [{ extensions: { code: 'UPSTREAM_STATUS' } }],
   });
   await refresh(gateway);
+  const routes = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
+  expect(await gateway.query(routes)).toMatchObject({
+    errors: [{ extensions: { code: 'UPSTREAM_STATUS' } }],
+  });
   let rows: number | undefined;
   const look = () => {
     rows = gateway.snapshots.current().tokens?.rows.length;
@@ -228,6 +232,26 @@ it('no token is served before the first chain listing if a rule names a chain by
   await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
   expectNothingHidden(String(await served(gateway)), 'tokens');
   await expect.poll(() => rows).toBe(4);
+});
+
+it('a query that waits for both first listings gets what the rules leave, whichever listing comes first', async () => {
+  const upstream = await startUpstream();
+  const more = Array.from({ length: 2_000 }, (_, at) =>
+    tokenRow('gnosis', address(String(at + 1_000)), { symbol: `G${at}` }),
+  );
+  upstream.plan('tokens', json({ tokens: [...tokens, ...more] }));
+  for (const chainsLast of [true, false]) {
+    const release = upstream.hold('chains', json({ chains }));
+    const gateway = await start(RULES, { upstream });
+    const asked = upstream.count('tokens');
+    gateway.snapshots.start();
+    const answer = served(gateway);
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(asked);
+    if (chainsLast) await expect.poll(() => gateway.snapshots.status(0)[1].state).not.toBe('EMPTY');
+    release();
+    expect(await answer).toHaveLength(4);
+    await expect.poll(() => served(gateway)).toHaveLength(4);
+  }
 });
 
 it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
