@@ -153,6 +153,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await page.evaluate(() => scrollTo(0, 0));
     await search.tap();
     await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(20);
+    // Later than the second tap of a double tap, which chooses nothing.
+    await page.waitForTimeout(700);
     await rows.first().tap();
     await says(page.locator('#from .what'), /on Ethereum$/);
     // The slots name the choice: the bar shows only warnings.
