@@ -268,7 +268,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** Guards the served listing again, with what peers have accepted, if they can be asked now. */
   async function compareLate(): Promise<void> {
     const { known, isWhole } = await acceptedBefore();
-    if (!guarded || !isWhole) return;
+    // Another call may have compared meanwhile.
+    if (!guarded || !isWhole || !isUncompared) return;
     isUncompared = false;
     if (known) {
       logCompared();
