@@ -96,7 +96,7 @@ export function readPageFiles(folder: string): readonly PageFile[] {
     .sort()
     .map((name) => {
       const text = withoutComments(read(folder, name));
-      return { name, content: name.endsWith('.css') ? inOneLine(text) : withoutIndents(text) };
+      return { name, content: name.endsWith('.css') ? compactStyle(text) : compactScript(text) };
     });
 }
 
@@ -112,7 +112,7 @@ function withoutComments(text: string): string {
 }
 
 /** Removes the line breaks of a style, and the spaces that it does not need. Texts in quotes stay as they are. */
-function inOneLine(style: string): string {
+function compactStyle(style: string): string {
   return style
     .replaceAll(/("[^"\n]*")|\n */g, (_, quoted = ' ') => quoted)
     .replaceAll(/("[^"]*")|;(?= ?\})|([:,;{}>~/]) | (?=[{}>~/])/g, '$1$2');
@@ -122,7 +122,7 @@ function inOneLine(style: string): string {
  * Removes the indents of a script, and line breaks where a statement has ended or cannot end; but none in a text of several
  * lines, or after a comment. Scripts write a backtick that neither begins nor ends a text as `\x60`.
  */
-function withoutIndents(script: string): string {
+function compactScript(script: string): string {
   let isInText = false;
   return script.replaceAll(/^(.*)\n/gm, (whole, line: string) => {
     const isOfText = isInText;
