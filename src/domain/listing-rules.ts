@@ -2,7 +2,7 @@
 import { foldAddress, foldChainKey, rowName, tokenKey } from './addresses.js';
 import { type Caip19Parts, isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
 import { FACT_FORMS, foldValue, GUARDED_FACTS } from './guarded-facts.js';
-import type { Chain, GuardedFact, Token } from './listing.js';
+import type { Chain, GuardedFact } from './listing.js';
 import { MAX_SHOWN } from './text-limits.js';
 
 /** A row as a rule names it. Without an address it is a chain. */
@@ -208,15 +208,15 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFi
     }
   }
 
-  function hidesChain({ chainKey }: Pick<Token, 'chainKey'>): boolean {
-    const folded = foldChainKey(chainKey);
-    return hidden.has(folded) || ranks?.has(folded) === false;
-  }
-  function hides(token: Pick<Token, 'chainKey' | 'address'>): boolean {
-    return hidesChain(token) || (hidden.size > 0 && hidden.has(rowKey(token)));
+  /** Whether the operator hides a chain, a token, or the chain of a token. */
+  function hides(row: NamedRow): boolean {
+    const chain = foldChainKey(row.chainKey);
+    return hidden.has(chain) || ranks?.has(chain) === false || (hidden.size > 0 && hidden.has(rowKey(row)));
   }
 
   return {
+    /** The rules as they were parsed. */
+    given: rules,
     /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
     rows: JSON.stringify(named),
     /** Whether a rule names a chain that only the first chain listing can tell. */
@@ -227,11 +227,14 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFi
       const names = places.filter((_, nth) => !known.has(named[nth] ?? '')).map(({ id }) => rowName(id));
       return [...new Set(names)];
     },
-    /** The chains to serve, in the operator's order if there is one. Returns `rows` itself if the rules change nothing. */
-    selectChains: (rows: readonly Chain[]) => select(rows, ranks, hidesChain),
-    /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
-    selectTokens: (rows: readonly Token[]) => select(rows, ranks, hides),
-    hidesChain,
+    /** The rows to serve, in the operator's order of chains if there is one. Returns `rows` itself if nothing changes. */
+    select<Row extends NamedRow>(rows: readonly Row[]): readonly Row[] {
+      const selected = rows.filter((row) => !hides(row));
+      const rankOf = ({ chainKey }: Row) => ranks?.get(chainKey) ?? 0;
+      if (ranks) selected.sort((one, other) => rankOf(one) - rankOf(other));
+      const isSame = selected.length === rows.length && selected.every((row, at) => row === rows[at]);
+      return isSame ? rows : Object.freeze(selected);
+    },
     hides,
     /**
      * The operator's decision on a change of a guarded fact: `accept` it now, or `keep` the old value while the rule
@@ -249,19 +252,6 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFi
 
 function changeKey(row: string, fact: GuardedFact, from: string, to: string): string {
   return JSON.stringify([row, fact, foldValue(fact, from), foldValue(fact, to)]);
-}
-
-/** The rows that are not hidden, in the operator's order of chains, if there is one. */
-function select<Row extends { readonly chainKey: string }>(
-  rows: readonly Row[],
-  ranks: ReadonlyMap<string, number> | undefined,
-  isHidden: (row: Row) => boolean,
-): readonly Row[] {
-  const selected = rows.filter((row) => !isHidden(row));
-  const rankOf = ({ chainKey }: Row) => ranks?.get(chainKey) ?? 0;
-  if (ranks) selected.sort((one, other) => rankOf(one) - rankOf(other));
-  const isSame = selected.length === rows.length && selected.every((row, at) => row === rows[at]);
-  return isSame ? rows : Object.freeze(selected);
 }
 
 /**

@@ -4,10 +4,9 @@ import { caip2Of } from '../domain/caip.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
 import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/listing-memory.js';
-import type { ResolvedRules } from '../domain/listing-rules.js';
 import { yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import type { GuardedListing, GuardRules } from './guard.js';
+import type { GuardedListing } from './guard.js';
 import { clocksOf } from './known-rows.js';
 
 /**
@@ -23,12 +22,12 @@ export function assignCaip2(
   before: Fetched<Chain> | undefined,
   demoChainKeys: ReadonlyMap<string, string>,
   holdBackMs: number,
-  { hidesChain }: Pick<ResolvedRules, 'hidesChain'>,
 ): GuardedListing<Chain> {
+  const { hides } = listing.rules;
   const unnumberedBefore = new Set(before?.guard?.unnumbered);
   const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
-    .filter(({ row, at }) => listing.takenAt - at < holdBackMs && !hidesChain(row))
+    .filter(({ row, at }) => listing.takenAt - at < holdBackMs && !hides(row))
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => identifiers.get(chain.chainKey) === caip2Of(chain));
@@ -42,7 +41,7 @@ export function assignCaip2(
   for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
     if (caip2 === null) continue;
     const known = holders.get(caip2) ?? (claimants.length > 1 ? demoChainKeys.get(caip2) : undefined);
-    const shown = claimants.length > 1 ? claimants.filter((chain) => !hidesChain(chain)) : claimants;
+    const shown = claimants.length > 1 ? claimants.filter((chain) => !hides(chain)) : claimants;
     const holder = known ?? (shown.length === 1 ? shown[0]?.chainKey : undefined);
     for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
   }
@@ -65,7 +64,6 @@ export function compareNatives(
   listing: GuardedListing<Token>,
   known: readonly (Fetched<Token> | undefined)[],
   chains: readonly Chain[],
-  rules: Pick<GuardRules, 'keptFacts'>,
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
   const held = new Map(clocksOf(listing.guard));
@@ -76,7 +74,7 @@ export function compareNatives(
   for (const { key, decimals } of natives) {
     const token = rows.get(key);
     if (!token || token.decimals === decimals || token.heldBack.length > 0) continue;
-    if (rules.keptFacts(key)?.has('decimals')) continue;
+    if (listing.rules.keptFacts(key)?.has('decimals')) continue;
     const marks = clocks
       .map((of) => of.get(key))
       .filter((mark) => mark?.rows[0]?.decimals === token.decimals);

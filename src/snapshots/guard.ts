@@ -25,9 +25,6 @@ import { forEachInSteps } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import { acceptedRows, clocksOf, type Fact, withFacts } from './known-rows.js';
 
-/** The part of the operator's rules that decides on values. */
-export type GuardRules = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
-
 /** Finds, by its key, which decimals a token that was not listed before should have; undefined if nothing is known. */
 export type Baseline = (key: string) => number | undefined;
 
@@ -35,14 +32,17 @@ export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
   /** The hold-back period in milliseconds. If it is infinite, only rules accept a changed value. */
   readonly holdBackMs: number;
-  readonly rules: GuardRules;
-  /** True if `rules` still lack rows that `keep` rules may name: until then, time accepts nothing. */
-  readonly isPartial?: boolean;
+  readonly rules: ResolvedRules;
   readonly baseline?: Baseline;
 }
 
-/** A listing whose rows may be served. Its guard memory has the held-back rows as the upstream sent them. */
-export type GuardedListing<Row> = Fetched<Row> & { readonly guard: GuardMemory<Row> };
+/** A listing whose rows may be served, unless its rules hide them. */
+export interface GuardedListing<Row> extends Fetched<Row> {
+  /** Has the held-back rows as the upstream sent them. */
+  readonly guard: GuardMemory<Row>;
+  /** The operator's rules with which the rows were guarded. */
+  readonly rules: ResolvedRules;
+}
 
 /** A row, and its contradicted facts. */
 export interface Contradiction<Row> {
@@ -55,7 +55,6 @@ export interface GuardResult<Row> {
   /** Removed rows that a new row would replace. The new row is held back, in this listing for the first time. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
-  readonly rules: GuardRules;
 }
 
 /** At most this many removed rows are remembered, and as many new ones: twice the rows for which speed is promised. */
@@ -76,7 +75,7 @@ const MAX_ACCEPTED = 200;
  * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes are used, too
  */
 export async function guardListing<Row extends ListingRow>(
-  { kind, holdBackMs, rules, isPartial = false, baseline }: GuardOptions<Row>,
+  { kind, holdBackMs, rules, baseline }: GuardOptions<Row>,
   sent: Fetched<Row>,
   before: Fetched<Row> | undefined,
   peer?: Fetched<Row>,
@@ -88,7 +87,8 @@ export async function guardListing<Row extends ListingRow>(
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const sharedMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
-  const timeAccepts = Number.isFinite(holdBackMs) && !isPartial;
+  // Partial rules lack rows that `keep` rules may name.
+  const timeAccepts = Number.isFinite(holdBackMs) && !rules.isPartial;
   /** If time accepts nothing here, without what time has accepted at the peer. */
   const peerMemory: GuardMemory<Row> = timeAccepts
     ? sharedMemory
@@ -352,7 +352,7 @@ export async function guardListing<Row extends ListingRow>(
     arrived: [...arrived].slice(-MAX_GONE),
     accepted: [...memory.accepted, ...changes].slice(-MAX_ACCEPTED),
   };
-  return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted, rules };
+  return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard, rules }, waiting, accepted };
 }
 
 /**
@@ -422,9 +422,7 @@ function heldFact<Row>({ fact, of }: FactOf<Row>, served: Row, present: readonly
 export function heldBackIn<Row extends ListingRow>(
   kind: ListingKind<Row>,
   served: readonly Row[],
-  { guard, rows }: Pick<GuardedListing<Row>, 'guard' | 'rows'>,
-  select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[],
-  rules: Pick<GuardRules, 'keptFacts'>,
+  { guard, rows, rules }: GuardedListing<Row>,
 ) {
   const { keyOf, lookalikeOf } = kind;
   const factsIn = (among: readonly Row[]) =>
@@ -439,7 +437,7 @@ export function heldBackIn<Row extends ListingRow>(
     ({ key, rows: [row, ...others] }) =>
       row !== undefined && others.length === 0 && !listed.has(key) && !named.has(key),
   );
-  const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
+  const alone = waiting.filter(({ rows }) => !rows.every(rules.hides));
   const fact: GuardedFact = 'address';
   // A new row waits because of removed rows with its symbol, or because of listed rows with a held-back fact.
   const causes = alone.length > 0 ? [...guard.gone.map(({ row }) => ({ row, fact })), ...factsIn(rows)] : [];

@@ -13,7 +13,7 @@ import {
   sentAtOf,
 } from '../domain/listing.js';
 import type { AcceptedBy } from '../domain/listing-memory.js';
-import { type ResolvedRules, ruleToPaste } from '../domain/listing-rules.js';
+import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -100,7 +100,7 @@ export function logAccepted<Row>(
 export function logGuarded<Row extends ListingRow>(
   log: Logger,
   kind: ListingKind<Row>,
-  { listing, waiting, accepted, rules }: GuardResult<Row>,
+  { listing, waiting, accepted }: GuardResult<Row>,
   onAccepted: (listing: string, fact: GuardedFact, by: AcceptedBy) => void,
   logged: Set<string>,
 ): void {
@@ -120,7 +120,7 @@ export function logGuarded<Row extends ListingRow>(
       ? `${served} is served as ${fact}`
       : `${served} was the last ${fact} of its symbol`;
     const advice =
-      rules.verdictOn(keyOf(row), fact, served, upstream) === 'keep'
+      listing.rules.verdictOn(keyOf(row), fact, served, upstream) === 'keep'
         ? ' A keep rule of LISTING_RULES decides so.'
         : adviceOn(kind, row, each, sent.get(keyOf(row)) ?? []);
     log.warn(
@@ -189,15 +189,14 @@ export function logRejected(
 /** Logs the CAIP-2 identifiers that several chains claim, if a shown chain has none since `before` for this reason. */
 export function logUnnumbered(
   log: Logger,
-  { rows, guard }: GuardedListing<Chain>,
+  { rows, guard, rules }: GuardedListing<Chain>,
   before: Fetched<Chain> | undefined,
-  { hidesChain }: Pick<ResolvedRules, 'hidesChain'>,
 ): void {
   const [unnumbered, known] = [new Set(guard.unnumbered), new Set(before?.guard?.unnumbered)];
   const keysOf = (chains: readonly Chain[]) =>
     chains.slice(0, SHOWN_CLAIMANTS).map(({ chainKey }) => chainKey);
   const isNew = (chain: Chain) =>
-    unnumbered.has(chain.chainKey) && !known.has(chain.chainKey) && !hidesChain(chain);
+    unnumbered.has(chain.chainKey) && !known.has(chain.chainKey) && !rules.hides(chain);
   const claimed = [...groupBy([...rows, ...guard.gone.map(({ row }) => row)], caip2Of)]
     .filter(([, claimants]) => claimants.some(isNew))
     .map(([caip2, claimants]) => `${caip2}: ${keysOf(claimants).join(', ')}`);

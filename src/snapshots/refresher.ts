@@ -7,12 +7,8 @@ import {
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
-import {
-  type AcceptedBy,
-  EMPTY_GUARD_MEMORY,
-  type GuardMemory,
-  type HeldRow,
-} from '../domain/listing-memory.js';
+import type { AcceptedBy, HeldRow } from '../domain/listing-memory.js';
+import type { ResolvedRules } from '../domain/listing-rules.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
@@ -77,9 +73,12 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
     before: Fetched<Row> | undefined,
     peer?: Fetched<Row>,
   ) => Promise<GuardResult<Row>>;
-  /** The rows that the operator does not hide. */
-  readonly select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[];
-  readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Promise<Indexed>;
+  /** Indexes a listing without the rows that `rules` hide. */
+  readonly index: (
+    shown: Fetched<Row>,
+    before: Indexed | undefined,
+    rules: ResolvedRules,
+  ) => Promise<Indexed>;
   readonly onPublished: () => void;
 }
 
@@ -90,7 +89,7 @@ export type ListingStatus = ReturnType<ReturnType<typeof createRefresher>['statu
 export function createRefresher<Row extends ListingRow, Indexed extends Snapshot<Row>>(
   options: RefresherOptions<Row, Indexed>,
 ) {
-  const { kind, fetch, guard, select, index, service } = options;
+  const { kind, fetch, guard, index, service } = options;
   const { firstPauseMs = FIRST_PAUSE_MS, peers, disk, metrics, log } = options;
   const { name } = kind;
   const freshMs = options[`${name}FreshMs`];
@@ -188,8 +187,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const { takenAt, guard: memory } = result.listing;
     const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
     const accepted = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
-    const indexOf = async (guarded: Fetched<Row>, earlier: Indexed | undefined) =>
-      index({ ...guarded, rows: select(guarded.rows, guarded.guard ?? EMPTY_GUARD_MEMORY) }, earlier);
+    const { rules } = accepted;
+    const indexOf = (listing: Fetched<Row>, earlier: Indexed | undefined) =>
+      index({ ...listing, rows: rules.select(listing.rows) }, earlier, rules);
     // The history of `known` is continued, not that of the served listing.
     const indexed = await indexOf(accepted, known ? await indexOf(known, undefined) : before);
 
@@ -197,7 +197,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       listingCheck.remember(served, acceptedLoss !== undefined);
       failuresInARow = 0;
     }
-    heldBack = heldBackIn(kind, indexed.rows, accepted, select, result.rules);
+    heldBack = heldBackIn(kind, indexed.rows, accepted);
     publish(accepted, indexed, origin);
     if (acceptedLoss)
       log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);

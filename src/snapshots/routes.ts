@@ -327,7 +327,7 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
       const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
       log.warn(facts, 'Left out routes to tokens that have other decimals in the token listing');
     }
-    const reconciled = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
+    const reconciled = { rows: Object.freeze(rules.select(served)), unlisted, rules };
     besideListing.set(rows, reconciled);
     return reconciled;
   };

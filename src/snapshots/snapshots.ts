@@ -39,18 +39,13 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 export function createSnapshots(options: SnapshotsOptions) {
   const { service, peers, holdBackMs, demoFacts, routesSweepMs, metrics, log } = options;
   let { rules = [] } = options;
-  /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
-  let resolved = rulesFor();
+  /** The operator's rules, resolved with the chains that were guarded last. */
+  let resolved = rulesFor(rules);
   /**
    * Identifies the chains with which the tokens were last guarded. When chains change, the tokens are guarded again,
    * because the decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
   let usedChains: string | undefined;
-  /**
-   * The rules with which chains and tokens were last guarded: their rows are selected by the same rules, even if the
-   * operator has changed them meanwhile. Otherwise a row would be served without its `hide` and its `keep` rule.
-   */
-  let [chainRules, tokenRules] = [rules, resolved];
   const presentChains = () => chains.snapshot?.history.changes.cursor;
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
@@ -62,15 +57,16 @@ export function createSnapshots(options: SnapshotsOptions) {
     kind: CHAINS,
     fetch: () => service.fetch('chains'),
     async guard(sent, before, peer) {
-      chainRules = rules;
-      const ofSent = rulesFor(before, sent.rows);
+      const ofSent = rulesFor(rules, before, sent.rows);
       const result = await guardListing({ kind: CHAINS, holdBackMs, rules: ofSent }, sent, before, peer);
-      const { chainKeys } = demoFacts;
-      const listing = assignCaip2(result.listing, before, chainKeys, holdBackMs, ofSent);
-      logUnnumbered(log, listing, before, ofSent);
-      return { ...result, listing };
+      const listing = assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs);
+      logUnnumbered(log, listing, before);
+      const next = rulesFor(ofSent.given, listing);
+      // If the rules still name the same rows, what depends on them stays valid.
+      const isSame = next.given === resolved.given && next.rows === resolved.rows && !resolved.isPartial;
+      if (!isSame) resolved = next;
+      return { ...result, listing: { ...listing, rules: resolved } };
     },
-    select: (rows, guard) => rulesFor({ rows, guard }, [], chainRules).selectChains(rows),
     index: createChainSnapshot,
     onPublished,
   });
@@ -81,16 +77,13 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
-      tokenRules = resolved;
-      const { isPartial } = tokenRules;
-      const options = { kind: TOKENS, holdBackMs, rules: tokenRules, isPartial, baseline };
+      const options = { kind: TOKENS, holdBackMs, rules: resolved, baseline };
       const result = await guardListing(options, sent, before, peer);
       usedChains = presentChains();
-      const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], tokenRules);
+      const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? []);
       return { ...result, listing: await guardPrices(compared, before, peer) };
     },
-    select: (rows) => tokenRules.selectTokens(rows),
-    index: (fetched, before) => createTokenSnapshot(fetched, tokenRules, before, chains.snapshot),
+    index: (shown, before, rules) => createTokenSnapshot(shown, rules, before, chains.snapshot),
     onPublished,
   });
   const refreshers = { chains, tokens };
@@ -138,9 +131,9 @@ export function createSnapshots(options: SnapshotsOptions) {
    * only claims an identifier does not get the rules for it.
    */
   function rulesFor(
+    given: ListingRules,
     { rows = [], guard }: Partial<Fetched<Chain>> = {},
     sent: readonly Chain[] = [],
-    given = rules,
   ) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
@@ -166,11 +159,9 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   function onPublished(): void {
     if (!chains.guarded) return;
-    // The rules have changed while the first chains were checked.
-    if (chainRules !== rules) void chains.applyRules();
-    const next = rulesFor(chains.guarded);
-    if (next.rows !== resolved.rows || resolved.isPartial) resolved = next;
-    if (usedChains !== presentChains() || tokens.snapshot?.rules !== resolved) {
+    // If the rules have changed while the chains were checked, tokens get the new rules with them.
+    if (resolved.given !== rules) void chains.applyRules();
+    else if (usedChains !== presentChains() || tokens.snapshot?.rules !== resolved) {
       reapplied = tokens.applyRules();
     } else if (tokens.guarded && checkedRules !== rules) {
       checkedRules = rules;
@@ -211,7 +202,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     /** Replaces the operator's rules, and applies them to the served listings. */
     async applyRules(next: ListingRules): Promise<void> {
       rules = next;
-      resolved = rulesFor(chains.guarded);
+      if (!chains.guarded) resolved = rulesFor(rules);
       await chains.applyRules();
       // With chains, `onPublished` has applied them to the tokens.
       await (chains.guarded ? reapplied : tokens.applyRules());

@@ -173,7 +173,7 @@ export function createSources(intervalMs: number, parts: RouteParts) {
           const found = map
             .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed, rules, baseline))
             .flatMap((source) => rows.get(source) ?? []);
-          return rules.selectTokens(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
+          return rules.select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         /** `takenAt` of the oldest answer for these sources; null without one. */
         oldestOf: (sources: readonly Token[]) => map.oldestAt(sources.map(TOKENS.keyOf)) ?? null,

@@ -117,8 +117,8 @@ it('any rules hide the rows that they name, and order the others', () => {
         !hiding.some(([, chainKey, token]) => (token ? token === row : chainKey === row.chainKey));
       const shown = <Row extends Chain | Token>(rows: readonly Row[]) =>
         rows.filter(isShown).toSorted((one, other) => rankOf(one) - rankOf(other));
-      expect(rules.selectChains(someChains)).toEqual(shown(someChains));
-      expect(rules.selectTokens(someTokens)).toEqual(shown(someTokens));
+      expect(rules.select(someChains)).toEqual(shown(someChains));
+      expect(rules.select(someTokens)).toEqual(shown(someTokens));
       for (const token of someTokens) expect(rules.hides(token)).toBe(!isShown(token));
     }),
     { numRuns: 100 },

@@ -1,5 +1,5 @@
 /** A change of the operator's rules, or of the chains that they name, applies at once and everywhere. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { onDisk, stopGuarded } from '../support/guarded-gateway.js';
@@ -90,9 +90,13 @@ it('rules that name rows which are not listed are logged once, when there are bo
   expect(warned()).toHaveLength(2);
 });
 
-it.each(['chains', 'tokens'] as const)(
-  'rules that change while %s are checked apply all together',
-  async (name) => {
+it.each([
+  ['chains', true],
+  ['tokens', true],
+  ['chains', false],
+] as const)(
+  'rules that change while %s are checked apply all together, also to first listings (after others: %s)',
+  async (name, hasListings) => {
     const row = name === 'chains' ? 'base' : `base:${SHOWN}`;
     const kept = name === 'chains' ? 'chainId 9' : 'decimals 9';
     let onFetched = () => {};
@@ -109,7 +113,7 @@ it.each(['chains', 'tokens'] as const)(
     });
     const gateway = await start(`hide ${row}`, {
       upstream,
-      hasListings: true,
+      hasListings,
       decorate: (service) =>
         Object.assign(Object.create(service), {
           async fetch(fetching: 'tokens') {
@@ -120,12 +124,14 @@ it.each(['chains', 'tokens'] as const)(
         }),
     });
     const seen = new Set<number | undefined>();
+    const looks = new AbortController();
+    onTestFinished(() => looks.abort());
     const look = () => {
       const { chains, tokens } = gateway.snapshots.current();
       const value =
         name === 'chains' ? chains?.byKey('base')?.chainId : tokens?.byAddress('base', SHOWN)?.decimals;
       seen.add(value);
-      if (value === undefined) setImmediate(look);
+      if (value === undefined && !looks.signal.aborted) setImmediate(look);
     };
     // The check of the listing begins before these calls, and ends after them.
     onFetched = () =>

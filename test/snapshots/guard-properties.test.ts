@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Fetched, Token } from '../../src/domain/listing.js';
+import { resolveRules } from '../../src/domain/listing-rules.js';
 import { lookalikeKey } from '../../src/domain/lookalikes.js';
 import { type GuardedListing, guardListing } from '../../src/snapshots/guard.js';
 import { asSent } from '../../src/snapshots/known-rows.js';
@@ -13,7 +14,7 @@ const HOUR = 3_600_000;
 const HOLD_BACK_MS = 24 * HOUR;
 const START = 1_800_000_000_000;
 const SERVICES = { v1: 'service' };
-const rules = { verdictOn: () => undefined, keptFacts: () => undefined };
+const rules = resolveRules([], []);
 
 /** A gateway that begins without a listing, and guards each listing that it receives. */
 class Gateway {
