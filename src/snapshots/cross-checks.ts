@@ -144,7 +144,7 @@ export async function guardPrices(
     // If the same listing is guarded again, its time stays: it may have begun anew after the request.
     const since = isSame ? (isAgain ? doubt.since : Math.min(doubt.since, sentAt)) : sentAt;
     prices.push({ key, before: lastUsd, usd, since });
-    return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
+    return isDoubted({ usd, since }, takenAt) ? TOKENS.withPrice(token, null, takenAt) : token;
   }
 
   const keyed = await yieldThen(() => keyedRows(listing.rows, TOKENS.keyOf));
@@ -174,7 +174,12 @@ export function withComparedPrice(row: Token, medians: NonNullable<Fetched<Token
   return isFar ? TOKENS.withPrice(row, null, asOf) : row;
 }
 
-function isFarFrom(one: number, other: number): boolean {
+/** Whether a price is not served yet in a listing with this `takenAt`. */
+export function isDoubted({ usd, since }: Pick<DoubtedPrice, 'usd' | 'since'>, takenAt: number): boolean {
+  return usd !== null && takenAt - since < DOUBTED_MS;
+}
+
+export function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 

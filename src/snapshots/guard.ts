@@ -180,7 +180,7 @@ export async function guardListing<Row extends ListingRow>(
       return isSameRows && (isKept || !clock.isKept) ? clock.since : undefined;
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
-    // The same listing is guarded again: its own time stays, because `withNewClocks` may have moved it.
+    // The same listing is guarded again: its own time stays, because `withNewPeriods` may have moved it.
     if (own !== undefined) return isSame ? own : Math.min(sentAt, Math.max(own, ofPeer));
     // The last listing here had other rows under the key: a peer's time counts only if it is later than that listing.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
@@ -353,37 +353,6 @@ export async function guardListing<Row extends ListingRow>(
     accepted: [...memory.accepted, ...changes].slice(-MAX_ACCEPTED),
   };
   return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard, rules }, waiting, accepted };
-}
-
-/**
- * Restarts the hold-back periods of rows in the served listing, because `sent` was held back as a whole. The period of
- * a row continues if `sent` has the values that are held back. Returns `served` itself if no period restarts.
- */
-export function withNewClocks<Row>(
-  kind: ListingKind<Row>,
-  served: GuardedListing<Row>,
-  sent: Fetched<Row>,
-): GuardedListing<Row> {
-  const sentRows = keyedRows(sent.rows, kind.keyOf);
-  const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind.guarded, row)));
-  return withLaterClocks(served, ({ key, rows, since }) => {
-    const row = sentRows.get(key);
-    const present = sent.contradictory?.get(key) ?? (row ? [row] : []);
-    return valuesOf(present) === valuesOf(rows) ? since : sentAtOf(sent);
-  });
-}
-
-/**
- * Moves the beginning of hold-back periods to `beganAt` (milliseconds since 1970), if this is later. Returns `served`
- * itself if no period changes.
- */
-export function withLaterClocks<Row>(
-  served: GuardedListing<Row>,
-  beganAt: (held: HeldRow<Row>) => number,
-): GuardedListing<Row> {
-  const held = served.guard.held.map((each) => ({ ...each, since: Math.max(each.since, beganAt(each)) }));
-  const isSame = held.every(({ since }, nth) => since === served.guard.held[nth]?.since);
-  return isSame ? served : { ...served, guard: { ...served.guard, held } };
 }
 
 /**

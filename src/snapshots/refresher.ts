@@ -14,13 +14,7 @@ import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { ListingState } from './freshness.js';
-import {
-  type GuardedListing,
-  type GuardResult,
-  heldBackIn,
-  withLaterClocks,
-  withNewClocks,
-} from './guard.js';
+import { type GuardedListing, type GuardResult, heldBackIn } from './guard.js';
 import { asSent, withKnownFacts } from './known-rows.js';
 import {
   checkFirstListing,
@@ -28,6 +22,7 @@ import {
   HeldBackError,
   type HoldBackReason,
 } from './listing-check.js';
+import { withLaterClocks, withNewPeriods } from './periods.js';
 import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
@@ -218,7 +213,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     try {
       return listingCheck.check(served, sent);
     } catch (error) {
-      restartPeriods(served, withNewClocks(kind, served, sent));
+      restartPeriods(served, withNewPeriods(kind, served, sent));
       throw error;
     }
   }

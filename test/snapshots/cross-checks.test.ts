@@ -241,6 +241,17 @@ it('far higher prices are served after ten minutes even if they change a little,
   expect(await bring(gateway, GOOD, 6 * MINUTE)).toEqual(NONE);
 });
 
+it('the ten minutes of far higher prices begin anew if a listing that is held back as a whole has others or none', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  await gateway.bring({ tokens: HIGH });
+  const [one = token(1, 1000), two = token(2, 2)] = [HIGH[0], GOOD[1]];
+  await gateway.bring({ tokens: [one, two, token(3, null)] }, 6 * MINUTE);
+  expect(gateway.refreshes.at(-1)).toEqual({ listing: 'tokens', outcome: 'held_back' });
+  expect(await bring(gateway, HIGH, 4 * MINUTE)).toEqual([1000, ...NONE.slice(1)]);
+  expect(await again(gateway, 6 * MINUTE - 1)).toEqual([1000, ...NONE.slice(1)]);
+  expect(await again(gateway, 1)).toEqual(sentIn(HIGH));
+});
+
 it('prices are compared with the last ones also after refreshes without prices, and after a restart', async () => {
   const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
   await before.bring({ tokens: tokens(() => null) });
