@@ -187,6 +187,7 @@ export type ResolvedRules = ReturnType<typeof resolveRules>;
  */
 export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFinal = true) {
   const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
+  const places = rules.flatMap((rule): readonly Place[] => rule.places);
   /** The place of each chain in the operator's order; undefined if the upstream's order holds. */
   let ranks: Map<string, number> | undefined;
   const hidden = new Set<string>();
@@ -220,10 +221,9 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFi
     /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
     rows: JSON.stringify(named),
     /** Whether a rule names a chain that only the first chain listing can tell. */
-    isPartial: !isFinal && named.includes(''),
+    isPartial: !isFinal && places.some(({ caip2 }) => caip2 !== undefined && !byCaip2.has(caip2)),
     /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
     unknown(known: ReadonlySet<string>): readonly string[] {
-      const places = rules.flatMap((rule): readonly Place[] => rule.places);
       const names = places.filter((_, nth) => !known.has(named[nth] ?? '')).map(({ id }) => rowName(id));
       return [...new Set(names)];
     },

@@ -194,7 +194,9 @@ it('rules by CAIP apply before the first chain listing, by the chains of the dem
   upstream.plan('chains', status(500));
   const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
   upstream.plan('tokens', json({ tokens: [...hidden, tokenRow('base', SHOWN)] }));
-  const gateway = await start(`hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}`, { upstream });
+  // The last rule names no token: native assets have no CAIP-19 identifier.
+  const rules = `hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}\nhide eip155:1/slip44:60`;
+  const gateway = await start(rules, { upstream });
   expect(await served(gateway)).toEqual([SHOWN]);
 });
 
