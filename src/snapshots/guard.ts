@@ -186,11 +186,17 @@ export async function guardListing<Row extends ListingRow>(
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** Why a contradiction is accepted, here or at a peer; undefined if it is held back. */
-  function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
+  /** Why a contradiction is accepted, here or at a peer; undefined if it is held back. @param isKept as in `sinceOf` */
+  function accepter(
+    key: string,
+    facts: readonly HeldBackFact[],
+    value: string,
+    since: number,
+    isKept: boolean,
+  ) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
-    if (verdicts.includes('keep')) return undefined;
     if (verdicts.every((verdict) => verdict === 'accept')) return 'operator';
+    if (isKept) return undefined;
     const byPeer = acceptedByPeer.get(key);
     if (byPeer?.value === value) return byPeer.by;
     return timeAccepts && takenAt - since >= holdBackMs ? 'time' : undefined;
@@ -219,7 +225,7 @@ export async function guardListing<Row extends ListingRow>(
     const isKept = [...differing].some(({ fact }) => rules.keptFacts(key)?.has(fact));
     const since = sinceOf(key, present, isKept);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
-    const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since) : undefined;
+    const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since, isKept) : undefined;
     if (by !== undefined) accepted.push({ row, facts, key, value: factsKeyOf(row), by });
     else {
       rows.set(key, kind.heldBack(expected, facts));
@@ -277,7 +283,7 @@ export async function guardListing<Row extends ListingRow>(
         const since = served.has(rivalKey) ? sinceOf(key, [], isKept) : sinceOf(rivalKey, [rival], isKept);
         const fact = heldFact({ fact: 'address', of: ({ address = '' }) => address }, row, [rival], since);
         const value = JSON.stringify([rivalKey, factsKeyOf(rival)]);
-        const by = accepter(key, [fact], value, since);
+        const by = accepter(key, [fact], value, since, isKept);
         if (by === undefined) {
           open.push(fact);
           if (newcomers.has(rivalKey)) toHoldBack.add(rivalKey);
@@ -303,9 +309,11 @@ export async function guardListing<Row extends ListingRow>(
     }
     // While a row's new symbol is held back, the row is served with its old symbol. So new rows that have this old
     // symbol are held back, too.
-    const oldSymbols = [...held.values()].map(({ key, rows: present }) => {
+    const oldSymbols = [...held.values()].map(({ key, rows: present, isKept }) => {
       const look = lookalikeOf(rows.get(key) as Row);
-      return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
+      if (present.some((row) => lookalikeOf(row) === look)) return undefined;
+      if (isKept) keptLooks.add(look);
+      return look;
     });
     await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
       const isOpen = (isGuarded(key, at) || heldNewcomers.length > 0) && !rows.has(key);
@@ -384,6 +392,8 @@ function heldFact<Row>({ fact, of }: FactOf<Row>, served: Row, present: readonly
   return Object.freeze({ fact, served: of(served), upstream, since });
 }
 
+const ADDRESS: GuardedFact = 'address';
+
 /**
  * Counts the held-back rows: listed rows, and new rows that are not listed yet. A new row that waits to replace a listed
  * row does not count, because that listed row counts. `facts` has the held-back facts on which no `keep` rule decides.
@@ -393,11 +403,8 @@ export function heldBackIn<Row extends ListingRow>(
   served: readonly Row[],
   { guard, rows, rules }: GuardedListing<Row>,
 ) {
-  const { keyOf, lookalikeOf } = kind;
-  const factsIn = (among: readonly Row[]) =>
-    among.flatMap((row) => row.heldBack.map((each) => ({ row, ...each })));
-  const isKept = ({ row, fact }: { row: Row; fact: GuardedFact }) => rules.keptFacts(keyOf(row))?.has(fact);
-  const facts = factsIn(served);
+  const { keyOf } = kind;
+  const facts = served.flatMap((row) => row.heldBack.map((each) => ({ row, ...each })));
   const listed = new Set(rows.map(keyOf));
   const named = new Set(
     facts.map(({ fact, row, upstream }) => fact === 'address' && keyOf({ ...row, address: upstream })),
@@ -407,14 +414,9 @@ export function heldBackIn<Row extends ListingRow>(
       row !== undefined && others.length === 0 && !listed.has(key) && !named.has(key),
   );
   const alone = waiting.filter(({ rows }) => !rows.every(rules.hides));
-  const fact: GuardedFact = 'address';
-  // A new row waits because of removed rows with its symbol, or because of listed rows with a held-back fact.
-  const causes = alone.length > 0 ? [...guard.gone.map(({ row }) => ({ row, fact })), ...factsIn(rows)] : [];
-  const byLook = groupBy(causes, ({ row }) => lookalikeOf(row));
-  const isOpen = ({ rows: [row] }: HeldRow<Row>) => !byLook.get(row && lookalikeOf(row))?.every(isKept);
-  const open: readonly Pick<HeldBackFact, 'fact' | 'since'>[] = [
-    ...facts.filter((each) => !isKept(each)),
-    ...alone.filter(isOpen).map(({ since }) => ({ fact, since })),
+  const open = [
+    ...facts.filter(({ row, fact }) => !rules.keptFacts(keyOf(row))?.has(fact)),
+    ...alone.filter((each) => !each.isKept).map(({ since }) => ({ fact: ADDRESS, since })),
   ];
   return { rows: served.filter(({ heldBack }) => heldBack.length > 0).length + alone.length, facts: open };
 }
