@@ -64,7 +64,7 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) => {
 
 /** After a failure, which has been repeated already, the same routes are not requested for this time (milliseconds). */
 const FAILURE_PAUSE_MS = 5_000;
-/** So many failures are remembered. */
+/** At most this many failures are remembered. */
 const MAX_FAILURES = 1_000;
 
 /** A smaller difference (ms) does not show that a clock was set back: the two clocks of a machine drift apart. */
@@ -167,8 +167,8 @@ export function createRoutes(
   }
 
   /**
-   * Notes and logs a failure. A request that was not sent is no failure. It is logged at debug level, because clients
-   * could fill the log.
+   * Notes and logs a failure. A request that was not sent is no failure, and is logged at debug level: clients could
+   * fill the log.
    */
   function noteFailure(key: string, request: RouteRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {

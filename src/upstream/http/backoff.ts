@@ -31,8 +31,8 @@ const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /**
- * The longest pause (ms) of all routes after a Retry-After from only one URL, whose own fault it may be. A good answer
- * resets the count of URLs.
+ * The longest pause (ms) of all routes if only one URL answered with Retry-After: the cause may be this URL alone. A
+ * good answer resets the count of URLs.
  */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 
