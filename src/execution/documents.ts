@@ -236,7 +236,7 @@ function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly G
 function withReason(error: GraphQLError): GraphQLError {
   if (error.message !== 'Validation aborted.') return error;
   return refusal(
-    'An operation may repeat fields and fragments only so often that its fields can be compared in 500000 steps; this one takes more. Send several operations.',
+    'The repeated fields and fragments of an operation must be compared in 500000 steps; this one takes more. Send several operations.',
   );
 }
 
