@@ -125,10 +125,10 @@ export function readBody(
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /**
- * A connection is cut when its client has read nothing for this long (ms), and at the latest after twice this time.
+ * If a client reads nothing of a response for this long (ms), its connection is cut: after twice this time at the latest.
  */
 const STILL_FOR_MS = 30_000;
-/** A client must read a body at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
+/** A client must read a response at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
