@@ -28,8 +28,8 @@ const FLUSH_LOG_WITHIN_MS = 500;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
 /**
- * A container allows one connection for each of so many bytes of its memory: one takes 13 kB, and with an unfinished
- * head of 16 KiB three times as much.
+ * In a container, one connection is allowed for this many bytes of memory. A connection takes 13 kB, and three times as
+ * much with an unfinished head of 16 KiB.
  */
 const BYTES_FOR_CONNECTION = 262_144;
 

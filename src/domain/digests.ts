@@ -1,7 +1,7 @@
 /** Short digests: of content, to compare it, and of addresses, to distinguish services. */
 import { createHash } from 'node:crypto';
 
-/** A short digest of a text: 22 characters, or 132 bits, which are too many for equal digests by chance. */
+/** A short digest of a text: 22 characters (132 bits), so different texts never get equal digests by chance. */
 export function textDigest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

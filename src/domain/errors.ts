@@ -28,7 +28,6 @@ export class OperationLimitError extends GatewayError {
   override readonly name = 'OperationLimitError';
 }
 
-/** The error of an operation whose response would have more than `maxBytes` bytes. */
 export function responseTooLong(maxBytes: number): OperationLimitError {
   return new OperationLimitError(
     'LIMIT_EXCEEDED',

@@ -1,4 +1,4 @@
-/** Compares texts that people type. */
+/** Normalises and compares texts that people type. */
 
 /** Printable ASCII, the characters of most texts: folding changes only their letter case. */
 const PLAIN = /^[ -~]*$/;

@@ -27,7 +27,7 @@ function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
   return foldValue(fact, of(row));
 }
 
-/** A text that is equal for rows with the same values of these facts. */
+/** The same text for all rows with the same values of these facts. */
 export function factsKey<Row>(facts: readonly FactOf<Row>[], row: Row): string {
   return JSON.stringify(facts.map((fact) => factKey(fact, row)));
 }
@@ -91,7 +91,7 @@ export const GUARDED_FACTS: Readonly<Record<keyof ListingRows, readonly GuardedF
   tokens: ['decimals', 'symbol', 'address'],
 };
 
-/** A text that is equal for values of a fact that mean the same. */
+/** The same text for all values of a fact with the same meaning. */
 export function foldValue(fact: GuardedFact, value: string): string {
   return FACT_FORMS[fact].fold?.(value) ?? value;
 }

@@ -59,9 +59,9 @@ export function createPartCheck(limits: PartLimits) {
   };
 }
 
-/** Beside its text, a value takes about this many bytes in memory. */
+/** A parsed value takes about this many bytes of memory beside its text. */
 const BYTES_OF_VALUE = 64;
-/** In a URL, each character before a value begins with it. */
+/** In a URL, the characters before a value are escaped: `%2C`, `%5B`, `%7B`. */
 const PERCENT = '%'.charCodeAt(0);
 
 /** Estimates the bytes that a JSON text and its parsed value take in memory together. */

@@ -18,7 +18,6 @@ export function groupBy<Item, Group>(items: Iterable<Item>, groupOf: (item: Item
   return groups;
 }
 
-/** Adds an item to the list at this key. */
 export function append<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
   const list = lists.get(key);
   if (list) list.push(item);

@@ -1,7 +1,7 @@
 /** The history of a listing and the memory of its guard. Both are stored and shared with the rows. */
 import * as v from 'valibot';
 
-/** The type of a stored value. Its form is the check by which it is read. */
+/** The type of a stored value that passes the check `Form`. */
 export type Stored<Form extends v.GenericSchema> = Frozen<v.InferOutput<Form>>;
 
 type Frozen<Value> = { readonly [Key in keyof Value]: Frozen<Value[Key]> };
@@ -38,10 +38,12 @@ export type TokenListVersion = TokenListState['version'];
 export type EvmChain = TokenListState['chains'][number];
 
 /**
- * A row that is no longer listed, as it was last accepted; usually without its price. `at` (milliseconds since 1970) is
- * when the row was first missing. For a row of another upstream, `at` is `takenAt` of that listing; for a row that
- * only another gateway lists, when that gateway first held it back. `at` is 0 if another row was accepted in place of
- * this one.
+ * A row that is no longer listed, as it was last accepted; usually without its price. `at` (milliseconds since 1970):
+ *
+ * - usually, when the row was first missing;
+ * - for a row of another upstream, `takenAt` of its listing;
+ * - for a row that only another gateway lists, when that gateway first held it back;
+ * - 0 if another row was accepted in its place.
  */
 export interface GoneRow<Row> {
   readonly row: Row;
@@ -85,14 +87,14 @@ export const guardMemoryForm = v.object({
   arrived: v.array(v.tuple([v.string(), v.number()])),
   /**
    * Accepted changes, the oldest first, like `gone`. `value` is the text of the new guarded values; if the address
-   * changed, also the key of the new row. `by`: it stayed for the hold-back period, or a rule accepts it.
+   * changed, also the key of the new row. `by`: the hold-back period has ended, or a rule accepts the change.
    */
   accepted: v.array(
     v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator'] as const) }),
   ),
   /**
-   * Earlier prices, to compare the next price of the token with, in two cases: `usd` is a doubted price, which is not
-   * served for ten minutes; or `usd` is null, because the upstream sends no price now.
+   * The next price of each token is compared with these. They are stored in two cases: `usd` is a doubted price, which
+   * is not served for ten minutes; or `usd` is null, because the upstream sends no price now.
    */
   prices: v.array(
     v.object({

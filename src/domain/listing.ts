@@ -145,7 +145,7 @@ export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
   /** True if only the sweep waits. Then there is no retry, and the breaker counts a failure only if it is a probe's. */
-  readonly isForNobody: boolean;
+  readonly isForSweepOnly: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
 }

@@ -2,7 +2,6 @@
 import { caip2Of } from './caip.js';
 import { type Chain, type HeldBackFact, NOTHING_HELD_BACK, type Price, type Token } from './listing.js';
 
-/** A chain from a checked row. */
 export function chainFrom(row: Omit<Chain, 'caip2' | 'heldBack'>): Chain {
   Object.freeze(row.nativeCurrency);
   return Object.freeze({ ...row, caip2: caip2Of(row), heldBack: NOTHING_HELD_BACK });

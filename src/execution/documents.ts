@@ -43,12 +43,11 @@ const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 5;
 export type Documents = ReturnType<typeof createDocuments>;
 
 /**
- * Makes an empty cache of documents for one schema. Without `introspection`, it is refused, and error messages do not
- * suggest names of the schema.
+ * Makes an empty cache of documents for one schema. If `introspection` is false, introspection is refused, and error
+ * messages suggest no names of the schema.
  */
 export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
   const { introspection } = limits;
-  /** The parsed documents, by text. */
   const parsed = new LRUCache<string, DocumentNode>({
     max: MAX_CACHED_DOCUMENTS,
     maxSize: MAX_CACHED_LENGTH,
@@ -237,13 +236,12 @@ function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly G
 function withReason(error: GraphQLError): GraphQLError {
   if (error.message !== 'Validation aborted.') return error;
   return refusal(
-    'An operation may repeat fields and fragments only so often that its fields can be compared in 500000 steps; this one takes more. Send several operations.',
+    'The repeated fields and fragments of an operation must be compared in 500000 steps; this one takes more. Send several operations.',
   );
 }
 
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
-/** The fragments of a document, by name. */
 export const fragmentsOf = memoized((document: DocumentNode): Fragments => {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const definition of document.definitions) {

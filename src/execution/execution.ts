@@ -65,7 +65,7 @@ export class Execution {
   text = '';
   private readonly parts: Buffer[] = [];
   private bytes = 0;
-  /** True once something written depends on variables: such JSON is not kept. */
+  /** True once the JSON depends on variables: then it is not kept. */
   usesVariables = false;
   /** Undefined if no JSON is kept. */
   readonly tracker: Tracker | undefined;

@@ -62,7 +62,7 @@ function isObjectOrNull(value: unknown): value is Variables | null {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
-/** Whether the extensions can change the operation. Other extensions are facts about the client, such as its name. */
+/** Whether the extensions can change the operation. Most only describe the client, such as its name. */
 function isPersisted({ extensions = null }: RequestParameters): boolean {
   return !isObjectOrNull(extensions) || (extensions !== null && 'persistedQuery' in extensions);
 }

@@ -236,7 +236,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** Reads a property as the default resolver does, but calls no function: for a function as value, the plan falls back. */
+/** Reads a property as the default resolver does, but never calls it: if its value is a function, the plan falls back. */
 function propertyOf(source: unknown, name: string): unknown {
   return typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
 }

@@ -56,11 +56,11 @@ const INTROSPECTION_ROWS = 8;
 const INTROSPECTION = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 /** Units for an error in place of an object: to make and to send an error takes 100 µs, and each row can have one. */
 const ERROR_UNITS = 500;
-/** An error is kept like so many units of fields: 2.5 kB, with its stack. */
+/** An error takes as much memory as this many units of fields: 2.5 kB, with its stack. */
 const ERROR_FIELD_UNITS = 25;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
-/** A parsed document takes about so many bytes for each character of its JSON, which is twice as long with locations. */
+/** A parsed document takes about this many bytes for each character of its JSON; with locations, the JSON is twice as long. */
 const BYTES_OF_CHARACTER = 10;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */

@@ -126,7 +126,7 @@ export class Loaders implements WaitingOperation {
 
   /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
-    // Lets the resolvers of the fields after the calling field start first.
+    // Lets the resolvers of later fields start first.
     await null;
     for (let awaited = -1; awaited < this.pending.size; ) {
       awaited = this.pending.size;

@@ -197,7 +197,7 @@ function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale
       cursorValue: (key) => nameKeys[key] ?? '',
       keyOf(value) {
         const index = firstIndex(nameKeys.length, (at) => (nameKeys[at] ?? '') >= String(value));
-        // A name that is no longer listed gets a number between those of its neighbours.
+        // A name that is no longer listed sorts between its neighbours.
         return nameKeys[index] === value ? index : index - 0.5;
       },
     };

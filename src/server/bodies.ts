@@ -9,7 +9,7 @@ import { TOO_MANY_REQUEST_BYTES } from './refusals.js';
 export const MAX_UNANSWERED_REQUEST_BYTES = 16 * 2 ** 20;
 /** If a client is still sending a refused body, its connection closes after this time. */
 export const REFUSED_BODY_GRACE_MS = 2_000;
-/** A body of at most so many bytes that arrives in one part does not count. */
+/** A body of at most this many bytes does not count if it arrives in one part. */
 const MAX_UNCOUNTED = 16_384;
 /** A body that arrives in parts gets a buffer of at least this many bytes. */
 const MIN_CAPACITY = 4_096;
@@ -125,10 +125,10 @@ export function readBody(
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /**
- * A connection is cut if its client reads nothing for this long (milliseconds); at the latest after twice this time.
+ * If a client reads nothing of a response for this long (ms), its connection is cut: after twice this time at the latest.
  */
 const STILL_FOR_MS = 30_000;
-/** A client must read a body at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
+/** A client must read a response at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**

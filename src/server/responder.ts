@@ -110,7 +110,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return sending;
   }
 
-  /** Sends the response of an equal request in progress. If no response comes in time, executes or refuses the request. */
+  /** Sends the response of an equal request in progress. If there is none in time, executes or refuses the request. */
   async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
     const sameRequest = key === undefined ? undefined : executing.get(key);
     if (sameRequest) {

@@ -115,7 +115,7 @@ export async function guardPrices(
   /** By key: removed rows, with their last prices. The rows of another upstream count as removed. */
   const gone = await yieldThen(() => new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row])));
 
-  /** A peer's doubt about this price that began after the last listing here: the peer knows a later price than `before`. */
+  /** A peer's doubt about this price, if the doubt began after `before`: the peer then knows a later price. */
   function missedDoubt(key: string, usd: number | null): DoubtedPrice | undefined {
     const doubt = peerDoubts.get(key);
     if (usd === null || doubt?.usd == null || isFarFrom(usd, doubt.usd)) return undefined;
@@ -141,7 +141,7 @@ export async function guardPrices(
     // The ten minutes begin when the request is sent, as for guarded facts, even if the answer is older because it is
     // from a cache. If `doubt.since` is later than `sentAt`, the clock was set back.
     const sentAt = sentAtOf(listing);
-    // If the same listing is guarded again, its time stays: it may have begun anew after the request.
+    // If the same listing is guarded again, `since` stays: it may be later than the request.
     const since = isSame ? (isAgain ? doubt.since : Math.min(doubt.since, sentAt)) : sentAt;
     prices.push({ key, before: lastUsd, usd, since });
     return isDoubted({ usd, since }, takenAt) ? TOKENS.withPrice(token, null, takenAt) : token;

@@ -25,7 +25,6 @@ export function acceptedRows<Row>(kind: ListingKind<Row>, { rows, guard }: Fetch
   return byKey;
 }
 
-/** The row with these values in place of its own. */
 export function withFacts<Row>(kind: ListingKind<Row>, row: Row, facts: readonly Fact[]): Row {
   return facts.reduce((changed, [fact, value]) => kind.withFact(changed, fact as GuardedFact, value), row);
 }
@@ -72,9 +71,9 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 }
 
 /**
- * Returns a listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of
- * `others`, such as listings of another upstream, are added as removed rows, so that the guard knows their facts and
- * last prices. The history is from the newest of all these listings, because it has the last version of the token list.
+ * Makes the listing that a first listing is compared with. It has the rows of `own`, the listing that is continued, if
+ * any. The rows of `others`, such as listings of another upstream, are added as removed rows: so the guard knows their
+ * facts and last prices. The history is that of the newest of these listings, which has the last version of the token list.
  */
 export function withKnownFacts<Row>(
   kind: ListingKind<Row>,

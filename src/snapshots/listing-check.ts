@@ -26,7 +26,7 @@ export class HeldBackError extends UpstreamError {
   }
 }
 
-/** Losses are added up over a day, so that many small ones are noticed, too. */
+/** The losses of one day are added up, so that many small ones are noticed, too. */
 const DAY_MS = 86_400_000;
 /** A listing is held back if it lacks all tokens of a chain that had this many or more. */
 const GROUP_ROWS = 5;
@@ -85,7 +85,7 @@ export function createListingCheck<Row extends ListingRow>(
     const ofDay = largest(known.size).rows;
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
     const isVanishing = (but: number) => vanished.length - but > known.size * holdBackShrink;
-    /** Whether the loss is still too large if `uncounted(keys)` of the lost keys do not count. */
+    /** Whether the loss is too large. `uncounted` gives how many of the lost keys do not count. */
     const isLarge = (uncounted: (keys: readonly string[]) => number) =>
       isVanishing(uncounted(vanished)) ||
       lostOfDay - uncounted(lost) > ofDay * holdBackShrink ||
@@ -110,10 +110,10 @@ export function createListingCheck<Row extends ListingRow>(
 
   return {
     /**
-     * Throws if a listing is held back, and counts how often. @returns a text about the large loss that is accepted, if
-     * any
+     * Counts how often a listing is held back.
      *
-     * @throws HeldBackError
+     * @returns a text about a large loss that is accepted now; undefined without one
+     * @throws HeldBackError if the listing is held back
      */
     check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
       const loss = lossOf(served, sent);

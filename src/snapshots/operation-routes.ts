@@ -9,7 +9,7 @@ import type { Sources } from './sources.js';
 export interface RoutesRead extends RouteAnswer {
   /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
-  /** For routes that are no longer fresh: the version of the map of swept routes. The sweep can replace such routes. */
+  /** The version of the map of swept routes; undefined for fresh routes, which the sweep does not replace. */
   readonly routeMap?: number | undefined;
 }
 

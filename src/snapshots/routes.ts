@@ -64,7 +64,7 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) => {
 
 /** After a failure, which has been repeated already, the same routes are not requested for this time (milliseconds). */
 const FAILURE_PAUSE_MS = 5_000;
-/** So many failures are remembered. */
+/** At most this many failures are remembered. */
 const MAX_FAILURES = 1_000;
 
 /** A smaller difference (ms) does not show that a clock was set back: the two clocks of a machine drift apart. */
@@ -119,11 +119,11 @@ export function createRoutes(
   async function answerTo(key: string, request: RouteRequest, clients: RouteClients, maxAgeMs: number) {
     try {
       const { fetched, isFromPeer } = await fetchOnce(key, request, clients, maxAgeMs);
-      return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
+      return { routes: received(key, request, fetched, clients.isForSweepOnly), isFromPeer };
     } catch (error) {
       // The client has to change an unsupported request, so it must get the error and not old routes.
       const isUnsupported = error instanceof GatewayError && error.code === 'BAD_USER_INPUT';
-      if (clients.isForNobody || isUnsupported) throw error;
+      if (clients.isForSweepOnly || isUnsupported) throw error;
       noteFailure(key, request, error);
       const routes = oldRoutes(key);
       if (routes) return { routes, isFromPeer: false };
@@ -148,7 +148,7 @@ export function createRoutes(
   }
 
   /** Notes a new answer, and caches it until `freshMs` after its request was sent, even if a peer sent the request. */
-  function received(key: string, request: RouteRequest, fetched: Fetched<Token>, isForNobody: boolean) {
+  function received(key: string, request: RouteRequest, fetched: Fetched<Token>, isForSweepOnly: boolean) {
     const { rows, rejected, takenAt } = fetched;
     failures.delete(key);
     onAnswer?.(request, fetched);
@@ -162,13 +162,13 @@ export function createRoutes(
     // are not cached yet, or are out of date.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
     const isDue = takenAt - (cache.peek(key)?.takenAt ?? 0) > freshMs;
-    if (!isForNobody || (hasRoom && isDue)) cache.set(key, answer, { ttl });
+    if (!isForSweepOnly || (hasRoom && isDue)) cache.set(key, answer, { ttl });
     return answer;
   }
 
   /**
-   * Notes and logs a failure. A request that was not sent is no failure. It is logged at debug level, because clients
-   * could fill the log.
+   * Notes and logs a failure. A request that was not sent is no failure, and is logged at debug level: clients could
+   * fill the log.
    */
   function noteFailure(key: string, request: RouteRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
@@ -248,7 +248,7 @@ function createRouteClients(isListed: boolean, first: RouteClient) {
   const listeners: ((client: RouteClient) => void)[] = [];
   return {
     isListed,
-    get isForNobody() {
+    get isForSweepOnly() {
       return waiting.size === 1 && waiting.has(null);
     },
     watch(listener: (client: RouteClient) => void): void {

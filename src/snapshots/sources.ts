@@ -62,7 +62,6 @@ export function createSources(intervalMs: number, parts: RouteParts) {
     return due;
   }
 
-  /** Counts the bridgeable tokens without an answer. */
   const missingIn = (listed: TokenSnapshot) => bridgeableIn(listed).filter(([key]) => !map.get(key)).length;
 
   function stopFor(ms: number, reason: string, facts: object): void {

@@ -86,7 +86,7 @@ export interface Peers {
   subscribe(topic: string, listener: () => void): void;
   /**
    * Offers the snapshot that this gateway serves. Peers without a snapshot, or with an older one, can use it.
-   * With `isRevised`, it at once replaces the form of this snapshot that was shared before.
+   * With `isRevised`, it is shared at once, in place of an earlier form of the same snapshot.
    */
   offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>, isRevised?: boolean): void;
 }

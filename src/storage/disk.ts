@@ -44,7 +44,7 @@ export async function openDiskStore(
   /** By file: encodes the listing to write next; a newer listing replaces it. A file has one write at a time. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
-  /** The files whose rows may be served. Others only give guarded values, last prices and the token list's version. */
+  /** The files whose rows may be served. Other files only give guarded values, last prices and the token list's version. */
   const usable = new Set<string>();
   /** The listings whose last write failed. */
   const failing = new Set<string>();

@@ -91,7 +91,7 @@ function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Reads rows that a gateway has written. If one is not valid, the stored listing must not be used. */
+/** Reads rows that a gateway has written. Throws if a row is not valid: then the stored listing must not be used. */
 async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
   const read = await kind.parse(rows, sourceAndAge);
   if (read.rejected.count === 0) return read.rows;

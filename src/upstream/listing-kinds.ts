@@ -99,7 +99,7 @@ export interface ListingKind<Row> {
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
-  /** Parses rows of the given form; unless given, that of v1 and of stored rows. May reject with UPSTREAM_MALFORMED. */
+  /** Parses rows of this form; by default, that of v1 and of stored rows. May reject with UPSTREAM_MALFORMED. */
   readonly parse: (
     rows: readonly unknown[],
     sourceAndAge: SourceAndAge,
@@ -213,7 +213,7 @@ async function parseRows<Checked extends object, Row>(
   });
   const rows: Row[] = [];
   const contradictory = new Map<string, readonly Row[]>();
-  // Contradictory rows that only come in another order are the same: the order in an answer has no meaning.
+  // Sorted, because the order of contradictory rows in an answer has no meaning.
   const byFacts = (one: Row, other: Row) => (factsKey(guarded, one) < factsKey(guarded, other) ? -1 : 1);
   for (const [key, [first, ...others]] of parsed) {
     const variants = [first.row];

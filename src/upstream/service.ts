@@ -32,7 +32,7 @@ export interface ServiceForm {
 
 /** An answer with more pages than this is rejected: every page could name a next page. */
 const MAX_PAGES = 100;
-/** A longer token of a page is refused: it becomes part of a URL, and servers usually accept URLs of about 8 kB. */
+/** A longer page token is refused: it becomes part of a URL, and servers usually accept URLs of about 8 kB. */
 const MAX_TOKEN_LENGTH = 8_192;
 
 export function createRestService(

@@ -47,7 +47,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
   }),
 });
 
-/** The options of the field `heldBack`, except its description. */
+/** The field `heldBack`. Chains and tokens add their own descriptions. */
 export const heldBackField = {
   type: [HeldBackFactType] as [typeof HeldBackFactType],
   resolve({ heldBack }: Pick<Chain, 'heldBack'>, _args: object, { cost }: GatewayContext) {

@@ -35,7 +35,6 @@ const SEMANTIC_NON_NULL = new GraphQLDirective({
   },
 });
 
-/** The fields that are null only with an error. */
 const NULL_ONLY_WITH_ERROR: readonly string[] = [
   'Chain.tokenCount',
   'Chain.tokens',

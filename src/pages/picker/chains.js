@@ -21,9 +21,9 @@ export function createChains({ chosen, onChoose, onDone }) {
   const more = byId('more-chains', HTMLButtonElement);
   /** Those with more movable tokens are first. @type {Chain[]} */
   let chains = [];
-  /** Whether the list of all chains is in the place of the search and the tokens. */
+  /** Whether the list of all chains is shown in place of the search and the tokens. */
   let isOpen = false;
-  /** What the chips were made for. */
+  /** The state that the present chips were made for. */
   let made = '';
 
   /** Makes the chips, unless they are the same, and marks the chosen one. @returns {number} how many chains have a chip */
@@ -51,7 +51,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     more.ariaExpanded = String(isOpen);
     more.ariaLabel = isOpen ? 'Close the chains' : `${left} more chains`;
     say(more, isOpen ? 'Close' : `+${left}`);
-    // Only the line scrolls: the page could move the search. The last 40 pixels of the line fade out.
+    // Scrolls the line by itself: `scrollIntoView` could also move the page. The last 40 pixels of the line fade out.
     const [chip, line] = [picked?.parentElement, chips].map((one) => one?.getBoundingClientRect());
     if (!isOpen && chip && line)
       chips.scrollLeft += Math.min(0, chip.left - line.left - 4) || Math.max(0, chip.right - line.right + 40);
@@ -61,7 +61,6 @@ export function createChains({ chosen, onChoose, onDone }) {
   function open() {
     isOpen = true;
     show();
-    // The list may be long.
     chips.querySelector(':checked')?.scrollIntoView({ block: 'nearest' });
     if (hasMouse) finder.focus();
     cover(onDone);
@@ -79,13 +78,12 @@ export function createChains({ chosen, onChoose, onDone }) {
   chips.addEventListener('change', ({ target }) => {
     if (target instanceof HTMLInputElement) onChoose(target.value);
   });
-  // After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
-  // Later: a chip that was pressed must still be in the page to report its change.
+  // After a mouse click, people often type next. A click by the keyboard has no `detail`. Delayed, because a clicked chip
+  // must stay in the page until it reports its change.
   chips.addEventListener('click', ({ detail }) => detail && setTimeout(onDone));
   place.addEventListener('keydown', ({ key, target, isComposing }) => {
     const isEnter = key === 'Enter' && target === finder;
     if (!isOpen || isComposing || (key !== 'Escape' && !isEnter)) return;
-    // A press of the label chooses its chain.
     const first = /** @type {HTMLElement | null} */ (chips.querySelector('.takes'));
     if (isEnter) first?.click();
     if (key === 'Escape' || first || !finder.value.trim()) onDone();

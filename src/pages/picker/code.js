@@ -121,7 +121,7 @@ export function createCodePanel({ tab: first, onTab }) {
   side.addEventListener('keydown', ({ key }) => {
     if (key === 'Escape' && !document.querySelector(':popover-open')) shut();
   });
-  // In a large window there is no sheet.
+  // A large window shows the panel without a sheet.
   matchMedia('(min-width: 960px) and (min-height: 520px)').addEventListener('change', shut);
   document.addEventListener('click', ({ target }) => {
     if (target instanceof Element && !target.closest('#side, #status')) shut();

@@ -147,7 +147,7 @@ export function writeAddress(values, isChoice) {
   shown = next.href;
 }
 
-/** Adds an entry to the history, so that the Back button only closes a part that covers the page. @param {() => void} close */
+/** Adds an entry to the history for a part that covers the page: the Back button closes only this part. @param {() => void} close */
 export function cover(close) {
   history.pushState(true, '');
   covers.push({ close, href: location.href });
@@ -168,7 +168,7 @@ export function watchAddress(read) {
   addEventListener('popstate', () => {
     const top = isLeaving ? undefined : covers.pop();
     top?.close();
-    // The earlier entry has an old address if the page changed while the part was open: another tab was chosen, for example.
+    // If the page changed while the part was open, such as to another tab, the earlier entry has an old address.
     if (isLeaving || top?.href === location.href) history.replaceState(history.state, '', shown);
     else if (location.href !== shown) {
       shown = location.href;

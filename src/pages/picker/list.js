@@ -64,7 +64,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   let groups = [];
   let query = '';
   let scopeShown = scope();
-  /** The search of the rows that are shown, and the one that is running. */
+  /** The key of the search whose rows are shown, and of the running search. */
   let shownKey = '';
   let askedKey = '';
   /** @type {(() => Promise<void>) | undefined} repeats the last failed request */
@@ -86,7 +86,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     const next = scope();
     const sought = text.trim();
     const key = JSON.stringify([sought, next.filter, next.others]);
-    // After a failure the person may have come back to the search that is shown.
+    // After a failure, the same search runs again, unless it is running already.
     if (key === askedKey && (!failed || list.ariaBusy === 'true')) return settled;
     askedKey = key;
     fetching.abort();
@@ -122,7 +122,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   function succeed() {
     failed = undefined;
-    // It may be on "Try again".
+    // The button "Try again", which disappears now, may have the focus.
     if (hasMouse && fault.contains(document.activeElement)) box.focus();
     fault.replaceChildren();
     markRows();
@@ -435,7 +435,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   });
   byId('clear', HTMLButtonElement).addEventListener('click', () => searchFor(''));
   box.addEventListener('input', () => {
-    // The selected row was a result of another text.
+    // The selected row is a result of the earlier text.
     setActive(undefined);
     clearTimeout(typing);
     if (waiting === 0) typing = setTimeout(find, TYPING_MS);
@@ -448,7 +448,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   list.addEventListener('click', ({ target, detail }) => {
     const pressed = target instanceof Element ? target.closest('.row') : null;
     const row = rows.find(({ element }) => element === pressed);
-    // The second press of a double click would choose a row of the next list.
+    // The second click of a double click would choose a row of the next list.
     if (row && detail < 2) choose(row);
   });
   list.addEventListener('scroll', loadNearEnd);
@@ -484,7 +484,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       if (keys.length === 0) return [];
       /** @type {(Token | null)[]} */
       const tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
-      // Its prices are old now. It is fetched again when its place comes.
+      // The held page now has old prices. It is fetched again when the list reaches it.
       held = undefined;
       for (const [index, row] of refreshed.entries()) {
         const token = tokens[index];

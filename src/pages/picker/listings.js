@@ -64,12 +64,12 @@ export function watchListings(onAnswer) {
     if (listings) byId('listings', HTMLElement).replaceChildren(...listings.map(rowOf));
   }
 
-  // Focusable, so that it can be scrolled without a mouse. It scrolls on a phone.
+  // Focusable, so that it can be scrolled without a mouse: on a phone it scrolls.
   byId('table', HTMLElement).tabIndex = 0;
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') void poll();
   });
-  // A tab in the background paints nothing, but has rows. When it is shown, they are compared with this poll.
+  // A tab in the background does not paint, but loads rows: at its first view, they are compared with this poll.
   if (document.hidden) void poll();
   else afterPaint(poll);
   return () => {

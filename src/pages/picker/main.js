@@ -25,7 +25,7 @@ const LABELS = { from: 'From', to: 'To' };
 
 const box = byId('search', HTMLInputElement);
 const shortcut = byId('shortcut', HTMLButtonElement);
-// Before the page changes: otherwise the browser would have to lay it out twice.
+// Focused before the page changes: otherwise the browser would lay it out twice.
 if (hasMouse) box.focus();
 /** A token is undefined until it is loaded, and null if it is not listed. @type {Record<Side, { key?: TokenKey | undefined, token?: Token | null | undefined }>} */
 const chosen = { from: {}, to: {} };
@@ -34,7 +34,7 @@ let side = 'from';
 let chain = '';
 /** Whether the service lists the route between the chosen tokens; undefined while that is unknown. @type {boolean | undefined} */
 let isRoute;
-/** When that was last asked for. */
+/** When {@link isRoute} was last asked for. */
 let routeAt = 0;
 /** Whether the tokens that the page's address names could not be loaded. The next poll tries again. */
 let isUnopened = false;
@@ -66,7 +66,7 @@ const list = createList({
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
-    // The list can be older than the routes are now.
+    // The routes may have changed since the list was loaded.
     void checkRoute(side === 'to' || undefined);
     if (side === 'to' && !hasMouse) {
       // Closes the keyboard, and shows both slots.
@@ -83,7 +83,7 @@ const list = createList({
     showSearch();
   },
   onAnswered: panel.show,
-  // The rows are newer than the age of the listing below the code.
+  // Rows are newer than the listing whose age is shown below the code: update this age.
   onPrices: (oldest = '') => shownFrom && oldest > shownFrom && pollNow(),
   onFailure: () => pollNow(),
 });
@@ -139,12 +139,11 @@ async function checkRoute(until) {
   const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
   const variables = { query: to.token.address, filter };
   const { tokenSearch } = await ask(TOKENS, variables).catch(() => ({}));
-  // Another pair may be chosen by now.
   if (from !== chosen.from || to !== chosen.to) return;
   // After a failure the next poll asks again.
   if (!tokenSearch) routeAt = 0;
   isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
-  // Drawn only if it differs, since the focus or a selection can be there.
+  // Drawn only if it differs: drawing loses the focus and the selection in the slots.
   if (isRoute !== until) showSlots();
 }
 
@@ -259,15 +258,15 @@ function store(name, value) {
   }
 }
 
-/** The address after a choice of a chain by an arrow key. */
+/** The address after the last choice of a chain by an arrow key; empty after another choice. */
 let passed = '';
 
 /** @param {string} chainKey */
 function chooseChain(chainKey) {
   chain = chainKey;
   chains.show();
-  // First: the choice takes the place of the list's entry in the history.
-  // An arrow key chooses each chain on its way: Back undoes all of them at once.
+  // Before `chains.close`, so that the choice replaces the entry of the chain list in the history. Arrow keys choose each
+  // chain that they pass: Back undoes all these choices at once.
   const isByKey = document.querySelector('#chains :focus-visible');
   writeState(!isByKey || location.href !== passed);
   passed = isByKey ? location.href : '';
@@ -292,7 +291,7 @@ function writeState(isChoice) {
   const { from, to } = chosen;
   const values = { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key) };
   const aside = side === 'from' && from.token ? 'from' : '';
-  // A link that could not be loaded keeps its side: it is read again.
+  // While the tokens of a link could not be loaded, the link keeps its `side`, because it will be read again.
   writeAddress({ ...values, ...(isUnopened && !isChoice ? {} : { side: aside }) }, isChoice);
 }
 
@@ -312,7 +311,7 @@ async function readState(isNew = true) {
   /** @type {(Token | null)[]} */
   let tokens = [];
   isUnopened = false;
-  // At first nothing else is shown.
+  // If loading is slow, the earlier state is removed after a while; if there is none, at once.
   const slow = isNew
     ? setTimeout(() => {
         if (read !== reads) return;
@@ -360,7 +359,7 @@ addEventListener('keydown', (event) => {
 });
 for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
-// On a touch screen the keyboard leaves little room: the rows get that of the header and the slots.
+// On a touch screen the keyboard leaves little room: the header and the slots are scrolled away.
 box.addEventListener('focus', () => hasMouse || box.parentElement?.scrollIntoView());
 watchAddress(() => void readState());
 
@@ -368,13 +367,13 @@ void readState();
 
 /** @param {Token | null | undefined} token */
 const shownFacts = (token) =>
-  // Gateways that share nothing have held a value back since different times.
+  // Without `since`: it differs between gateways that share nothing.
   JSON.stringify({ ...token, price: 0 }, (name, value) => (name === 'since' ? 0 : value));
 let chainsKnown = '';
 let shownFrom = '';
 let source = '';
 const pollNow = watchListings(async ([ofChains, ofTokens]) => {
-  // Only a new page has or lacks the label of made-up data.
+  // The label of demo data is part of the page: load it again.
   if (source && source !== ofTokens?.source) location.reload();
   source = ofTokens?.source ?? '';
   await list.retry();
@@ -388,10 +387,10 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   const now = `${ofTokens?.takenAt}`;
   const sides = SIDES.map((one) => chosen[one]).filter(({ key }) => key);
   const fresh = shownFrom && now !== shownFrom && (await list.refresh(sides.flatMap(({ key }) => key ?? [])));
-  // If that fails, the next poll tries it again.
+  // After a failure, this line is not reached, and the next poll tries again.
   shownFrom = now;
   if (!fresh) return;
-  // Prices are not shown there, and the focus or a selection can be.
+  // Not for new prices, which the slots do not show: drawing loses the focus and the selection.
   if (sides.some(({ token }, index) => shownFacts(token) !== shownFacts(fresh[index])))
     await readState(false);
 });

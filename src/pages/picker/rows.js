@@ -201,7 +201,7 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
     ...(differs
       ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
       : []),
-    // The address of a native asset only stands in the place of one.
+    // The address of a native asset is only a placeholder.
     ...(hasTwin && !isNative
       ? [' ', make('span', { class: 'warning' }, comparedAddress(address, twins))]
       : []),

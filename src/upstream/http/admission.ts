@@ -14,7 +14,7 @@ export interface AdmissionOptions extends Pick<Config, 'upstreamRequestsPerSecon
   readonly maxRouteWaitMs?: number;
 }
 
-/** An entry of the queue. A request has an entry for each of its clients, and is sent in the turn of the first entry. */
+/** An entry of the queue. A request has one for each of its clients, and is sent when the first of them has its turn. */
 interface Turn {
   begin(): void;
   /** Called when the queue has removed this entry, or not added it. A request without entries fails. */

@@ -31,8 +31,8 @@ const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /**
- * The longest pause (ms) of all routes after a Retry-After from only one URL, whose own fault it may be. A good answer
- * resets the count of URLs.
+ * The longest pause (ms) of all routes if only one URL answered with Retry-After: the cause may be this URL alone. A
+ * good answer resets the count of URLs.
  */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 
@@ -104,7 +104,7 @@ export function createBackoff(
 
   function notePause({ url, lane, clients }: LaneRequest, error: UpstreamError): void {
     // A Retry-After for the sweep pauses only the sweep, which handles it itself, and not the requests of clients.
-    if (!error.retryAfterMs || clients.isForNobody) return;
+    if (!error.retryAfterMs || clients.isForSweepOnly) return;
     const state = lanes[lane];
     if (clients.isListed && state.pausing.size < 2) state.pausing.add(url);
     const isCredible = lane === 'listings' || state.pausing.size > 1;
@@ -153,7 +153,7 @@ export function createBackoff(
       // For listings, each failed attempt counts. For routes, failures count only for a listed token that a client waits
       // for, and each URL counts once until one of these requests succeeds. Called at the end, because clients can join until then.
       const keyOf = () =>
-        lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
+        lane === 'listings' ? {} : clients.isListed && !clients.isForSweepOnly ? url : undefined;
       try {
         const answer = await send();
         noteOutcome(lane, isProbe, keyOf());

@@ -90,7 +90,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, lane, clients = UNKNOWN_CLIENT } = request;
-    const maxFailures = clients.isForNobody ? 0 : options.upstreamRetries;
+    const maxFailures = clients.isForSweepOnly ? 0 : options.upstreamRetries;
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: lane === 'listings' && failures === 0, clients } as const;
@@ -178,7 +178,7 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
 
 const UNKNOWN_CLIENT: RouteClients = {
   isListed: true,
-  isForNobody: false,
+  isForSweepOnly: false,
   watch: (listener) => listener(undefined),
 };
 
