@@ -6,7 +6,7 @@ import type { Chain, GuardedFact } from './listing.js';
 import { MAX_SHOWN } from './text-limits.js';
 
 /** A row as a rule names it. Without an address it is a chain. */
-interface NamedRow {
+export interface NamedRow {
   readonly chainKey: string;
   readonly address?: string | undefined;
 }
@@ -220,7 +220,7 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[], isFi
     given: rules,
     /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
     rows: JSON.stringify(named),
-    /** Whether a rule names a chain that only the first chain listing can tell. */
+    /** Whether a rule names a chain that only the first chain listing can identify. */
     isPartial: !isFinal && places.some(({ caip2 }) => caip2 !== undefined && !byCaip2.has(caip2)),
     /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
     unknown(known: ReadonlySet<string>): readonly string[] {

@@ -294,7 +294,7 @@ export class Loaders implements WaitingOperation {
     const { pinned } = this.tracker;
     const { snapshots } = this.options;
     // Routes would show tokens that a rule may hide.
-    if (!pinned.tokens && snapshots.mustWait()) return this.first('tokens');
+    if (!pinned.tokens && snapshots.mustHideTokens()) return this.first('tokens');
     const isServed = snapshots.current().tokens !== undefined;
     // A request without a chain does not cause a wait for the first listing: it is then sent as the client wrote it.
     const isRead = srcChainKey !== undefined || isServed || this.pending.has('tokens');

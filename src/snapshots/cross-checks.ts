@@ -7,7 +7,7 @@ import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/listing-memory.
 import { yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
-import { clocksOf } from './known-rows.js';
+import { heldByKey } from './known-rows.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
@@ -66,8 +66,8 @@ export function compareNatives(
   chains: readonly Chain[],
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
-  const held = new Map(clocksOf(listing.guard));
-  const clocks = known.map((each) => clocksOf(each?.guard ?? EMPTY_GUARD_MEMORY));
+  const held = new Map(heldByKey(listing.guard));
+  const clocks = known.map((each) => heldByKey(each?.guard ?? EMPTY_GUARD_MEMORY));
   const natives = chains.flatMap(({ chainKey, nativeCurrency: { address, decimals } }) =>
     [address, NATIVE_PLACEHOLDER].map((each) => ({ key: tokenKey(chainKey, each), decimals })),
   );

@@ -8,7 +8,7 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 export type Fact = readonly [fact: string, value: string];
 
 /** The held-back rows by key. */
-export function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
+export function heldByKey<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
   return new Map(held.map((each) => [each.key, each]));
 }
 
@@ -61,7 +61,7 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
     else rows.set(key, row);
     if (present.length > 1) contradictory.set(key, present);
   }
-  const held = clocksOf(guard);
+  const held = heldByKey(guard);
   for (const { key, usd } of guard.prices) {
     const row = rows.get(key);
     // Rows in `guard.held` still have the price that the upstream sent.

@@ -11,14 +11,14 @@ import type { GuardedListing } from './guard.js';
  * Restarts the periods of the served listing that `sent` interrupts, because it has other values or none. Returns
  * `served` itself if no period restarts.
  */
-export function withNewPeriods<Row>(
+export function withRestartedPeriods<Row>(
   kind: ListingKind<Row>,
   served: GuardedListing<Row>,
   sent: Fetched<Row>,
 ): GuardedListing<Row> {
   const sentRows = keyedRows(sent.rows, kind.keyOf);
   const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind.guarded, row)));
-  const restarted = withLaterClocks(served, ({ key, rows, since }) => {
+  const restarted = withLaterPeriods(served, ({ key, rows, since }) => {
     const row = sentRows.get(key);
     const present = sent.contradictory?.get(key) ?? (row ? [row] : []);
     return valuesOf(present) === valuesOf(rows) ? since : sentAtOf(sent);
@@ -37,7 +37,7 @@ export function withNewPeriods<Row>(
  * Moves the beginning of hold-back periods to `beganAt` (milliseconds since 1970), if this is later. Returns `served`
  * itself if no period changes.
  */
-export function withLaterClocks<Row>(
+export function withLaterPeriods<Row>(
   served: GuardedListing<Row>,
   beganAt: (held: HeldRow<Row>) => number,
 ): GuardedListing<Row> {

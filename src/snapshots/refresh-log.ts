@@ -17,8 +17,9 @@ import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { Contradiction, GuardedListing, GuardResult } from './guard.js';
+import type { GuardedListing, GuardResult } from './guard.js';
 import type { HoldBackReason } from './listing-check.js';
+import type { Contradiction } from './row-guard.js';
 import type { Snapshot } from './snapshot.js';
 
 /** Where a snapshot is from, as log lines say it. `rules` and `late`: the served listing is guarded again. */

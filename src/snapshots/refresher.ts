@@ -22,7 +22,7 @@ import {
   HeldBackError,
   type HoldBackReason,
 } from './listing-check.js';
-import { withLaterClocks, withNewPeriods } from './periods.js';
+import { withLaterPeriods, withRestartedPeriods } from './periods.js';
 import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
@@ -53,9 +53,8 @@ const FIRST_PAUSE_MS = 1_000;
 /** The longest pause after a failed refresh (ms): at most `freshMs`, unless the error asks for a longer pause. */
 const MAX_PAUSE_MS = 30_000;
 /**
- * The pause (ms) before the next refresh in special cases. After a first snapshot from a peer or from disk, it is at
- * least this long. After a snapshot of a peer that has guarded for a shorter time than this gateway, or of a service
- * that gets no requests any more, it is exactly this long.
+ * The pause (ms) before the next refresh after a snapshot of a peer that has guarded for a shorter time than this gateway,
+ * or of a service that gets no requests any more; and the shortest one after a first snapshot from a peer or from disk.
  */
 const LEAST_PAUSE_MS = 100;
 
@@ -104,7 +103,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * Whether the first listing is served without a comparison with the values that peers have accepted, because peers
    * could not be asked yet. While this is true, the listing is not shared: it would replace those values.
    */
-  let isUncompared = false;
+  let mustCompareLater = false;
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
   let earlier: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
@@ -124,7 +123,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function runRefresh(): Promise<Indexed> {
-    if (isUncompared) await compareLate();
+    if (mustCompareLater) await compareLate();
     if (!guarded && !earlier) {
       const known = withKnownFacts(kind, undefined, (await readOthers()).others);
       earlier = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
@@ -137,7 +136,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       const fetched = await fetch();
       metrics.contradictoryRows(name, fetched.contradictory?.size ?? 0);
       const accepted = await accept('upstream', fetched);
-      if (isUncompared) leased.fail();
+      if (mustCompareLater) leased.fail();
       else leased.succeed(stored(accepted));
       return accepted;
     } catch (error) {
@@ -202,7 +201,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
     options.onPublished();
     if (isNew) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
-    // The peer may serve values that are held back here: the next listing that this gateway shares corrects the peer.
+    // The peer may serve values that are held back here: the listing of an early refresh corrects it.
     if (origin === 'peer' && memory.beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
     if (isNew) leaveOldService();
     return indexed;
@@ -213,7 +212,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     try {
       return listingCheck.check(served, sent);
     } catch (error) {
-      restartPeriods(served, withNewPeriods(kind, served, sent));
+      restartPeriods(served, withRestartedPeriods(kind, served, sent));
       throw error;
     }
   }
@@ -230,7 +229,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const { known, isWhole } = await acceptedBefore(own);
     // Of stored demo data, only the history is used: there is nothing to compare with.
     if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length)) logCompared();
-    if (origin === 'upstream') isUncompared = !isWhole;
+    if (origin === 'upstream') mustCompareLater = !isWhole;
     return guard({ ...sent, history: known?.history }, known);
   }
 
@@ -264,8 +263,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   async function compareLate(): Promise<void> {
     const { known, isWhole } = await acceptedBefore();
     // Another call may have compared meanwhile.
-    if (!guarded || !isWhole || !isUncompared) return;
-    isUncompared = false;
+    if (!guarded || !isWhole || !mustCompareLater) return;
+    mustCompareLater = false;
     if (known) {
       logCompared();
       const history = withHigherVersion(known.history, snapshot?.history.tokenList);
@@ -286,7 +285,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
     if (!isStored) disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
     const isRevised = origin === 'rules' && toStore.history?.tokenList !== before?.tokenList;
-    if (!isUncompared) peers.offer(name, kind, toStore, isRevised);
+    if (!mustCompareLater) peers.offer(name, kind, toStore, isRevised);
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */
@@ -320,7 +319,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     // The clock of the peer may be ahead.
     const beganAt = ({ key }: HeldRow<Row>) => Math.min(periods.get(key) ?? 0, Date.now());
     // In its turn: a listing that is being checked now would bring back the earlier times.
-    lastAccept = lastAccept.then(() => guarded && restartPeriods(guarded, withLaterClocks(guarded, beganAt)));
+    lastAccept = lastAccept.then(
+      () => guarded && restartPeriods(guarded, withLaterPeriods(guarded, beganAt)),
+    );
   }
 
   /** Records a failed refresh or a held-back listing, tells peers, and schedules the next attempt. */
@@ -375,7 +376,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** Serves the newest listing of peers, if there is one that is not known yet. */
   async function adoptNewest(): Promise<void> {
     try {
-      if (isUncompared) await compareLate();
+      if (mustCompareLater) await compareLate();
       const fetched = await peers.newest(name, kind, newestAt);
       if (fetched) await accept('peer', fetched);
     } catch (error) {
@@ -398,7 +399,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
-  /** Refreshes soon if the snapshot is of the service before the failover, because a request or a peer's listing was late. */
+  /** Refreshes soon if a late answer or listing of the service before the failover is served. */
   function leaveOldService(): void {
     if (snapshot && snapshot.source !== service.source) schedule(LEAST_PAUSE_MS);
   }

@@ -20,8 +20,8 @@ import { LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
 import { mediansBySymbol, withComparedPrice } from './cross-checks.js';
 import type { FreshMs } from './freshness.js';
-import type { Baseline } from './guard.js';
 import type { SnapshotMetrics } from './refresher.js';
+import type { Baseline } from './row-guard.js';
 import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
 

@@ -6,12 +6,13 @@ import { type ListingRules, type ResolvedRules, resolveRules } from '../domain/l
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
-import { type Baseline, guardListing } from './guard.js';
+import { guardListing } from './guard.js';
 import { unlistedRows } from './known-rows.js';
 import { OperationRoutes } from './operation-routes.js';
 import { logUnknownRows, logUnnumbered } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createRoutes, type RouteParts } from './routes.js';
+import type { Baseline } from './row-guard.js';
 import {
   type ChainSnapshot,
   createChainSnapshot,
@@ -87,17 +88,17 @@ export function createSnapshots(options: SnapshotsOptions) {
     onPublished,
   });
   const refreshers = { chains, tokens };
-  /** Whether no token may be served yet: a rule may hide it, but names a chain that only the chain listing can tell. */
-  const mustWait = () => rulesOf(tokens.snapshot).isPartial;
+  /** Whether no token may be served yet: a rule may hide it, but names a chain that only the chain listing identifies. */
+  const mustHideTokens = () => rulesOf(tokens.snapshot).isPartial;
   /** Ends when the tokens are guarded with the last rules or chains. */
   let reapplied: Promise<void> | undefined;
-  const servedTokens = () => (mustWait() ? undefined : tokens.snapshot);
+  const servedTokens = () => (mustHideTokens() ? undefined : tokens.snapshot);
   const first: FirstSnapshots = {
     chains: chains.current,
     async tokens() {
-      if (mustWait()) await chains.current();
+      if (mustHideTokens()) await chains.current();
       const first = await tokens.current();
-      if (!mustWait()) return first;
+      if (!mustHideTokens()) return first;
       // The chains came while the first tokens were checked.
       await reapplied;
       return tokens.current();
@@ -210,7 +211,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     now,
     /** The served snapshots, in a new object: an operation adds the first ones that it waits for. */
     current,
-    mustWait,
+    mustHideTokens,
     /** Each waits for the first snapshot of a listing, or gives the served one. Rejects with an UpstreamError. */
     first,
     operationRoutes: () => new OperationRoutes(operationParts),
