@@ -34,9 +34,12 @@ export async function settleRemovedRows<Row extends ListingRow>(
   /** The lookalikes of rows that a `keep` rule protects from being replaced. */
   const kept = new Set(
     [...removed, ...Array.from(gone, ([key, { row }]) => [key, row] as const)]
-      .filter(([key]) => isKeptAddress(key))
+      .filter(([key]) => isKeptAddress(key) && !rows.has(key))
       .map(([, row]) => lookalikeOf(row)),
   );
+  /** Whether a `keep` rule refuses a new row: in place of another row, or with its values. */
+  const isRefused = (newKey: string, lookalike: string | undefined) =>
+    kept.has(lookalike) || held.get(newKey)?.isKept === true;
   const newByLookalike = groupBy(newcomers, lookalikeOfSent);
   const heldNewcomers = [...newcomers].filter(
     (key) => guard.heldBefore.has(key) || guard.heldByPeer.has(key),
@@ -77,7 +80,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
       const newRow = sentRows.get(newKey) as Row;
       const since = served.has(newKey)
         ? guard.sinceOf(key, [], isKept)
-        : guard.sinceOf(newKey, [newRow], isKept);
+        : guard.sinceOf(newKey, [newRow], isRefused(newKey, lookalike));
       const fact = heldFact({ fact: 'address', of: ({ address = '' }) => address }, row, [newRow], since);
       const value = JSON.stringify([newKey, guard.factsKeyOf(newRow)]);
       const by = guard.accepter(key, [fact], value, since, isKept);
@@ -136,7 +139,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
   for (const key of [...toHoldBack, ...ofOldSymbols, ...ofCrowded]) {
     if (acceptedSuccessors.has(key)) continue;
     const row = sentRows.get(key) as Row;
-    const isKept = kept.has(lookalikeOf(row));
+    const isKept = isRefused(key, lookalikeOf(row));
     held.set(key, { key, rows: [row], since: guard.sinceOf(key, [row], isKept), isKept });
     rows.delete(key);
   }
