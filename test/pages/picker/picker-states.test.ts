@@ -532,6 +532,15 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(-48);
   });
 
+  it('a row that is selected with the keyboard is above the bar of a small window', async () => {
+    const { page, search, rows } = await open('/?q=usd', { viewport: { width: 390, height: 844 } });
+    await rows.first().waitFor();
+    for (let presses = 0; presses < 20; presses++) await search.press('ArrowDown');
+    const selected = page.locator(`#${await search.getAttribute('aria-activedescendant')}`);
+    const [row, bar] = await Promise.all([selected, page.locator('#side')].map((one) => one.boundingBox()));
+    expect((row?.y ?? Number.NaN) + (row?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+  });
+
   it('the panel does not move when the page learns that a route is listed', async () => {
     const { page, pair } = await open('about:blank');
     const answer = await holdRequests(page, (body) => body.includes(`"query":"${USDC_ON_ARBITRUM}`));
