@@ -476,6 +476,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(first?.y).toBeGreaterThanOrEqual((above?.y ?? Number.NaN) + (above?.height ?? 0));
       const colorOf = (place: Locator) => place.evaluate((one) => getComputedStyle(one).color);
       expect(await colorOf(warnings.first())).toBe(await colorOf(page.locator('.pill')));
+      // Its text is light in both themes.
+      const groundOf = (place: Locator) => place.evaluate((one) => getComputedStyle(one).backgroundColor);
+      expect(await groundOf(page.locator('#sheet'))).toMatch(/^rgb\(/);
       await page.getByRole('button', { name: 'Code' }).click();
       const addresses = pair.locator('.id code');
       const heights = await addresses.evaluateAll((all) =>
@@ -485,11 +488,15 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     },
   );
 
-  it('the slot To says in full on a small phone that it cannot be reached', async () => {
-    const { page } = await open(UNREACHABLE, { ...PHONE, viewport: { width: 320, height: 640 } });
+  it('the slot To says in full on a small phone that it cannot be reached, and the bar names only warnings', async () => {
+    const { page, pair } = await open(UNREACHABLE, { ...PHONE, viewport: { width: 320, height: 640 } });
     const differs = page.locator('#to .differs');
     await differs.waitFor();
     expect(await differs.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+    expect(await pair.locator(':scope > :visible').allInnerTexts()).toEqual([
+      expect.stringContaining('no route'),
+      expect.stringContaining('Decimals differ'),
+    ]);
   });
 
   it.each([
@@ -523,6 +530,15 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await rows.first().waitFor();
     await page.mouse.wheel(0, 400);
     await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(-48);
+  });
+
+  it('a row that is selected with the keyboard is above the bar of a small window', async () => {
+    const { page, search, rows } = await open('/?q=usd', { viewport: { width: 390, height: 844 } });
+    await rows.first().waitFor();
+    for (let presses = 0; presses < 20; presses++) await search.press('ArrowDown');
+    const selected = page.locator(`#${await search.getAttribute('aria-activedescendant')}`);
+    const [row, bar] = await Promise.all([selected, page.locator('#side')].map((one) => one.boundingBox()));
+    expect((row?.y ?? Number.NaN) + (row?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
   });
 
   it('the panel does not move when the page learns that a route is listed', async () => {
