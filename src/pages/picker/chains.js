@@ -15,8 +15,8 @@ const CHIPS = 8;
  * @param {() => void} options.onDone called when the next thing is often to type into the search for tokens
  */
 export function createChains({ chosen, onChoose, onDone }) {
-  const place = byId('chips', HTMLElement);
-  const chips = byId('chains', HTMLElement);
+  const place = byId('chips');
+  const chips = byId('chains');
   const finder = byId('find-chain', HTMLInputElement);
   const more = byId('more-chains', HTMLButtonElement);
   /** Those with more movable tokens are first. @type {Chain[]} */

@@ -47,10 +47,10 @@ const { data } = await client.query({
  * @param {(tab: string) => void} options.onTab
  */
 export function createCodePanel({ tab: first, onTab }) {
-  const side = byId('side', HTMLElement);
-  const tabs = byId('tabs', HTMLElement);
-  const shown = byId('shown', HTMLElement);
-  const code = byId('code', HTMLElement);
+  const side = byId('side');
+  const tabs = byId('tabs');
+  const shown = byId('shown');
+  const code = byId('code');
   const toggle = byId('sheet', HTMLButtonElement);
   const close = byId('close', HTMLButtonElement);
   const copyButton = byId('copy', HTMLButtonElement);
@@ -95,7 +95,7 @@ export function createCodePanel({ tab: first, onTab }) {
       one.tabIndex = isChosen ? 0 : -1;
     }
     shown.setAttribute('aria-labelledby', `tab-${tab}`);
-    byId('with', HTMLElement).hidden = tab !== 'Query' || !last;
+    byId('with').hidden = tab !== 'Query' || !last;
     if (!last) return;
     const { query, variables } = last;
     link.href = `${endpoint}?${new URLSearchParams({ query, variables: pretty(variables) })}`;
@@ -103,10 +103,10 @@ export function createCodePanel({ tab: first, onTab }) {
     nameCopy();
     write(code, TABS[tab]?.(last, url) ?? '');
     if (tab !== 'Query') return;
-    write(byId('variables', HTMLElement), pretty(variables));
+    write(byId('variables'), pretty(variables));
     const lines = prettyText(last.text).split('\n');
     if (lines.length > ANSWER_LINES) lines.splice(ANSWER_LINES, lines.length, '… shortened');
-    write(byId('answer', HTMLElement), lines.join('\n'));
+    write(byId('answer'), lines.join('\n'));
   }
 
   const nameCopy = () => relabel(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
@@ -159,12 +159,12 @@ export function createCodePanel({ tab: first, onTab }) {
   /** @param {Answered} answered */
   function showAnswer({ text, tookMs, cacheStatus }) {
     show();
-    const took = byId('took', HTMLElement);
+    const took = byId('took');
     const [time = '', size = ''] = text ? factsOf(tookMs, text) : ['no answer'];
     say(took, time);
     took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
-    say(byId('size', HTMLElement), size);
-    say(byId('answered-by', HTMLElement), answererOf(cacheStatus));
+    say(byId('size'), size);
+    say(byId('answered-by'), answererOf(cacheStatus));
   }
 }
 

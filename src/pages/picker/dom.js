@@ -4,14 +4,14 @@ import { ageText, markedParts, matchedParts } from './text.js';
 /**
  * Finds an element that must be in the page.
  *
- * @template {HTMLElement} E
+ * @template {HTMLElement} [E=HTMLElement]
  * @param {string} id
- * @param {new () => E} type
+ * @param {new () => E} [type]
  * @returns {E}
  */
 export function byId(id, type) {
   const found = document.getElementById(id);
-  if (found instanceof type) return found;
+  if (found instanceof (type ?? HTMLElement)) return /** @type {E} */ (found);
   throw new Error(`No "${id}" of this type.`);
 }
 
@@ -180,7 +180,7 @@ export function watchAddress(read) {
 
 /** Tells people with screen readers what happened, also if it is the same again. @param {string} text */
 export function tell(text) {
-  byId('said', HTMLElement).textContent = text;
+  byId('said').textContent = text;
 }
 
 /** How far the gateway's clock is ahead of this machine's (milliseconds). Ages are corrected by this. */

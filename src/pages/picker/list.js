@@ -46,10 +46,10 @@ const MAX_REFRESHED = 300;
  */
 export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onPrices, onFailure }) {
   const box = byId('search', HTMLInputElement);
-  const list = byId('tokens', HTMLElement);
-  const status = byId('found', HTMLElement);
-  const note = byId('note', HTMLElement);
-  const fault = byId('fault', HTMLElement);
+  const list = byId('tokens');
+  const status = byId('found');
+  const note = byId('note');
+  const fault = byId('fault');
 
   /** @type {Row[]} in their order on the page */
   let rows = [];
@@ -257,7 +257,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   /** Shows the age of the oldest shown price. */
   function showPrices() {
     const [oldest] = rows.flatMap(({ token }) => token.price?.asOf ?? []).sort();
-    const place = byId('prices', HTMLElement);
+    const place = byId('prices');
     if (place.querySelector('time')?.dateTime !== oldest)
       place.replaceChildren(...(oldest ? ['prices ', age(oldest), ' old'] : []));
     return oldest;
@@ -443,7 +443,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     onInput();
   });
   // Pressing a row keeps the focus in the search, also if the second press of a double click meets no row any more.
-  for (const place of [list, byId('skeleton', HTMLElement)])
+  for (const place of [list, byId('skeleton')])
     place.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
   list.addEventListener('click', ({ target, detail }) => {
     const pressed = target instanceof Element ? target.closest('.row') : null;

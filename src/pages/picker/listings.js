@@ -20,7 +20,7 @@ const OLD_PRICES = 'Prices are ';
  * @returns {() => void} to call when another request has failed: polls now, or soon after the poll that is running
  */
 export function watchListings(onAnswer) {
-  const line = byId('state', HTMLElement);
+  const line = byId('state');
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let next;
   let isPolling = false;
@@ -51,7 +51,7 @@ export function watchListings(onAnswer) {
   /** @param {(Node | string)[][]} wrong @param {Listing[]} [listings] */
   function show(wrong, listings) {
     line.classList.toggle('warned', wrong.length > 0);
-    byId('prices', HTMLElement).classList.toggle(
+    byId('prices').classList.toggle(
       'warning',
       wrong.some(([first]) => first === OLD_PRICES),
     );
@@ -61,11 +61,11 @@ export function watchListings(onAnswer) {
         ? wrong.flatMap((one) => [...one, ' '])
         : [state === 'STALE' ? 'being refreshed, ' : 'fresh, ', ...(takenAt ? [age(takenAt)] : []), ' old'];
     line.replaceChildren(make('span', {}, ...parts));
-    if (listings) byId('listings', HTMLElement).replaceChildren(...listings.map(rowOf));
+    if (listings) byId('listings').replaceChildren(...listings.map(rowOf));
   }
 
   // Focusable, so that it can be scrolled without a mouse: on a phone it scrolls.
-  byId('table', HTMLElement).tabIndex = 0;
+  byId('table').tabIndex = 0;
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') void poll();
   });

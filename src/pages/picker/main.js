@@ -181,7 +181,7 @@ function showSlots() {
 
 /** Shows the chosen tokens with identifiers to copy, and the recent choices until both are chosen. */
 function showPair() {
-  const place = byId('pair', HTMLElement);
+  const place = byId('pair');
   const { from, to } = chosen;
   const isDone = from.token && to.token;
   const parts = [
