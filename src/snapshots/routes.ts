@@ -311,6 +311,9 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
     const served: Token[] = [];
     for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
+      const symbol = rules.keptFacts(key)?.get('symbol') ?? listed?.unlisted.get(key)?.symbol;
+      // No row of a token that is known by another symbol: unlike a listed row, it could not show the contradiction.
+      if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
         const shown = ofListing ?? compared(row);

@@ -6,6 +6,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
 import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { MINUTE, numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
 import { untilAsked } from '../support/sweep.js';
 import {
   type Answered,
@@ -174,6 +175,18 @@ it('rows that the listing lacks are equal in all routes of one answer', async ()
   expect(answer.data?.a).toMatchObject([{ decimals: 6, price: { usd: 1 } }]);
   expect(answer.data?.b).toEqual(answer.data?.a);
   expect(answer.data?.c).toEqual([]);
+});
+
+it('a removed token with another symbol is left out of routes: its address is known as another token', async () => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  await gateway.bring({ tokens: numberedRows(4) });
+  gateway.upstream.plan('routes', json({ tokens: [numbered(2), numbered(5, { symbol: 'S2' })] }));
+  const ask = '{ tokens(srcChainKey: "a", srcToken: "0x1") { address symbol } }';
+  expect(await gateway.query(ask)).toEqual({ data: { tokens: [{ address: '0x2', symbol: 'S2' }] } });
+  gateway.upstream.plan('routes', json({ tokens: [numbered(5)] }));
+  await gateway.bring({}, 2 * MINUTE);
+  expect(await gateway.query(ask)).toEqual({ data: { tokens: [{ address: '0x5', symbol: 'S5' }] } });
+  expect(gateway.upstream.routesAsked()).toHaveLength(2);
 });
 
 it('a price unlike that of its symbol in the token listing or in the same answer is null in a route to an unlisted token', async () => {
