@@ -1,4 +1,5 @@
 /** Creates the refreshers, routes and sources, which together hold all data of the upstream in the gateway. */
+import { isNativeOf, partsOfTokenKey } from '../domain/addresses.js';
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
@@ -55,7 +56,13 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
-  const baselineOfRoutes: Baseline = (key) => tokens.earlier(key)?.decimals ?? baseline(key);
+  const baselineOfRoutes: Baseline = (key) =>
+    tokens.earlier(key)?.decimals ?? baseline(key) ?? nativeDecimals(partsOfTokenKey(key));
+  /** The decimals of a native asset in the chain listing; undefined for other tokens. */
+  function nativeDecimals({ chainKey, address }: ReturnType<typeof partsOfTokenKey>): number | undefined {
+    const chain = chains.snapshot?.byKey(chainKey);
+    return chain && isNativeOf(chain, { address }) ? chain.nativeCurrency.decimals : undefined;
+  }
 
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,

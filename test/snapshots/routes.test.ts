@@ -189,6 +189,15 @@ it('a removed token with another symbol is left out of routes: its address is kn
   expect(gateway.upstream.routesAsked()).toHaveLength(2);
 });
 
+it('an unlisted native asset with other decimals than in the chain listing is left out of routes', async () => {
+  const { query, asked } = await serve(() =>
+    json({ tokens: [tokenRow('a', ZERO, { decimals: 6 }), tokenRow('b', '0x2', { decimals: 6 })] }),
+  );
+  const { data } = await query<{ tokens: object[] }>(pair(BIG, 'a'));
+  expect(data?.tokens).toEqual([{ address: '0x2' }]);
+  expect(asked()).toEqual([BIG]);
+});
+
 it('a price unlike that of its symbol in the token listing or in the same answer is null in a route to an unlisted token', async () => {
   const prices = { '0x91': 0.2, '0x92': 0.01, '0x93': 1_000 };
   const tokens = Object.entries(prices).map(([address, usd]) => tokenRow('d', address, { price: { usd } }));
