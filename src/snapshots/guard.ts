@@ -28,7 +28,7 @@ import { acceptedRows, clocksOf, type Fact, withFacts } from './known-rows.js';
 /** The part of the operator's rules that decides on values. */
 export type GuardRules = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
-/** Finds, by its key, which decimals a token that was not listed before should have; undefined if nothing is known. */
+/** Finds, by the key of a new row, which decimals the token or native currency should have; undefined if nothing is known. */
 export type Baseline = (key: string) => number | undefined;
 
 export interface GuardOptions<Row> {

@@ -1,5 +1,5 @@
 /** Creates the refreshers, routes and sources, which together hold all data of the upstream in the gateway. */
-import { isNativeOf, partsOfTokenKey } from '../domain/addresses.js';
+import { isNativeOf, NATIVE_PLACEHOLDER, partsOfTokenKey, tokenKey } from '../domain/addresses.js';
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
@@ -55,6 +55,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   const presentChains = () => chains.snapshot?.history.changes.cursor;
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
+  /** The decimals of the native currency of a chain. */
+  const baselineOfChains: Baseline = (chainKey) => baseline(tokenKey(chainKey, NATIVE_PLACEHOLDER));
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
   const baselineOfRoutes: Baseline = (key) =>
     tokens.earlier(key)?.decimals ?? baseline(key) ?? nativeDecimals(partsOfTokenKey(key));
@@ -71,7 +73,12 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       chainRules = rules;
       const ofSent = rulesFor(before, sent.rows);
-      const result = await guardListing({ kind: CHAINS, holdBackMs, rules: ofSent }, sent, before, peer);
+      const result = await guardListing(
+        { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains },
+        sent,
+        before,
+        peer,
+      );
       const { chainKeys } = demoFacts;
       const listing = assignCaip2(result.listing, before, chainKeys, holdBackMs, ofSent);
       logUnnumbered(log, listing, before, ofSent);

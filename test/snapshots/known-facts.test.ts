@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
+import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
@@ -48,6 +48,24 @@ it('the first listing is compared with the demo data: 18 for USDC on ethereum is
   expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6 });
   await gateway.bring({}, 1);
   expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
+});
+
+it('the first listing is compared with the demo data: 6 as decimals of the native currency of ethereum is served as 18, and logged', async () => {
+  const [ethereum, ...others] = CHAINS;
+  const nativeCurrency = { ...(ethereum?.nativeCurrency as object), decimals: 6 };
+  const ether = tokenRow('ethereum', PLACEHOLDER, { decimals: 18, price: { usd: 3_000 } });
+  const tokens = [ether, ...REST];
+  const gateway = await startGuarded({ chains: [{ ...ethereum, nativeCurrency }, ...others], tokens });
+  expect((await gateway.chains())[0]).toMatchObject({
+    nativeCurrency: { decimals: 18 },
+    heldBack: [{ fact: 'nativeCurrency', served: `ETH 18 ${PLACEHOLDER}`, upstream: `ETH 6 ${PLACEHOLDER}` }],
+  });
+  expect(await rowOf(gateway, PLACEHOLDER)).toMatchObject({ price: { usd: 3_000 }, heldBack: [] });
+  expect(gateway.ruleInLog()).toBe(
+    `accept ethereum nativeCurrency "ETH 18 ${PLACEHOLDER}" "ETH 6 ${PLACEHOLDER}"`,
+  );
+  await gateway.bring({}, DAY);
+  expect((await gateway.chains())[0]).toMatchObject({ nativeCurrency: { decimals: 6 }, heldBack: [] });
 });
 
 it('new rows of later listings are compared with the demo data, too; rows that it lacks are accepted', async () => {
