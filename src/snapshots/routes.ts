@@ -13,7 +13,9 @@ import {
   sentAtOf,
   type Token,
 } from '../domain/listing.js';
+import type { GuardMemory } from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
+import { memoized } from '../domain/memoized.js';
 import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
@@ -304,9 +306,13 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
     const sent = keyedRows(rows, TOKENS.keyOf);
     /** Computed only for an unlisted row: most answers have none. */
     let medians: ReturnType<typeof mediansBySymbol>[] | undefined;
-    const compared = (row: Token) => {
+    const compared = (key: string, row: Token) => {
       medians ??= [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
-      return medians.reduce(withComparedPrice, row);
+      const others = medians.flatMap((each) => each.get(row.symbol.toLowerCase()) ?? []);
+      // A removed token of another upstream still has its last price.
+      const ofOther = listed?.unlisted.get(key)?.price?.usd;
+      const last = ofOther ?? (listed?.guard && lastPricesOf(listed.guard).get(key));
+      return withComparedPrice(row, last == null ? others : [...others, last]);
     };
     const served: Token[] = [];
     for (const [key, row] of sent) {
@@ -316,7 +322,7 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
       if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        const shown = ofListing ?? compared(row);
+        const shown = ofListing ?? compared(key, row);
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {
@@ -337,6 +343,11 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
 }
 
 const NO_LISTING = {};
+
+/** The last prices of removed tokens, by key. */
+const lastPricesOf = memoized(
+  ({ prices }: Pick<GuardMemory<Token>, 'prices'>) => new Map(prices.map(({ key, before }) => [key, before])),
+);
 
 /**
  * Finds the decimals that a token must have in a row of routes. Rows with other decimals are left out. Undefined allows

@@ -102,6 +102,28 @@ it('a restart with another upstream leaves out routes to tokens with other decim
   });
 });
 
+it('a price in a route to a token that only the earlier upstream has listed is compared with its last price there', async () => {
+  const before = await startGuarded(
+    { chains: CHAINS, tokens: numberedRows(20, 1, { price: { usd: 1 } }) },
+    onDisk(),
+  );
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: numberedRows(18, 3) });
+  const sent = [50_000, 2].map((usd, nth) => numbered(nth + 1, { price: { usd } }));
+  upstream.plan('routes', json({ tokens: sent }));
+  const after = await restart(before, { upstream });
+  for (const afterMs of [1_000, 2_000]) {
+    const { data } = await after.query<{ tokens: object[] }>(
+      '{ tokens(srcChainKey: "a", srcToken: "0x3") { address price { usd } } }',
+    );
+    expect(data?.tokens).toEqual([
+      { address: '0x1', price: null },
+      { address: '0x2', price: { usd: 2 } },
+    ]);
+    await after.bring({}, afterMs);
+  }
+  expect(upstream.routesAsked()).toHaveLength(1);
+});
+
 it('a change to another upstream and back begins a hold-back period anew, because nothing is known of the time between', async () => {
   const wrong = [{ ...ONE, decimals: 18 }, ...OTHERS];
   const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());

@@ -189,6 +189,22 @@ it('a removed token with another symbol is left out of routes: its address is kn
   expect(gateway.upstream.routesAsked()).toHaveLength(2);
 });
 
+it('a price in a route to a removed token is null if it is ten times higher or lower than its last price', async () => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  await gateway.bring({ tokens: numberedRows(3) });
+  await gateway.bring({});
+  const sent = [numbered(4, { price: { usd: 50_000 } }), numbered(5, { price: { usd: 2 } })];
+  gateway.upstream.plan('routes', json({ tokens: sent }));
+  const { data } = await gateway.query<{ tokens: object[] }>(
+    '{ tokens(srcChainKey: "a", srcToken: "0x1") { address price { usd } } }',
+  );
+  expect(data?.tokens).toEqual([
+    { address: '0x4', price: null },
+    { address: '0x5', price: { usd: 2 } },
+  ]);
+  expect(gateway.upstream.routesAsked()).toHaveLength(1);
+});
+
 it('an unlisted native asset with other decimals than in the chain listing is left out of routes', async () => {
   const { query, asked } = await serve(() =>
     json({ tokens: [tokenRow('a', ZERO, { decimals: 6 }), tokenRow('b', '0x2', { decimals: 6 })] }),
