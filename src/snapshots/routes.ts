@@ -37,6 +37,8 @@ export interface RouteParts {
   /** The operator's rules that apply to routes beside this token listing. */
   readonly rulesOf: (tokens: TokenSnapshot | undefined) => ResolvedRules;
   readonly baseline: Baseline;
+  /** Before the first token listing: the row that was last accepted at another upstream. */
+  readonly earlier: (key: string) => Token | undefined;
   readonly metrics: SnapshotMetrics;
   readonly log: Logger;
 }
@@ -284,7 +286,7 @@ const MAX_NAMED = 5;
  * of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
-function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
+function createReconcile({ rulesOf, baseline, earlier, metrics, log }: RouteParts) {
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** By rows: the `rowsDigest` of the last listing whose conflicts with these rows were logged. */
@@ -306,18 +308,19 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
     const sent = keyedRows(rows, TOKENS.keyOf);
     /** Computed only for an unlisted row: most answers have none. */
     let medians: ReturnType<typeof mediansBySymbol>[] | undefined;
+    const removedAt = (key: string) => listed?.unlisted.get(key) ?? earlier(key);
     const compared = (key: string, row: Token) => {
       medians ??= [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
       const others = medians.flatMap((each) => each.get(row.symbol.toLowerCase()) ?? []);
       // A removed token of another upstream still has its last price.
-      const ofOther = listed?.unlisted.get(key)?.price?.usd;
+      const ofOther = removedAt(key)?.price?.usd;
       const last = ofOther ?? (listed?.guard && lastPricesOf(listed.guard).get(key));
       return withComparedPrice(row, last == null ? others : [...others, last]);
     };
     const served: Token[] = [];
     for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
-      const symbol = rules.keptFacts(key)?.get('symbol') ?? listed?.unlisted.get(key)?.symbol;
+      const symbol = rules.keptFacts(key)?.get('symbol') ?? removedAt(key)?.symbol;
       // No row of a token that is known by another symbol: unlike a listed row, it could not show the contradiction.
       if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);

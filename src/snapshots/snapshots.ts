@@ -137,7 +137,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     routes: options.destinationsFreshMs,
   };
   const parts: RouteParts = {
-    ...{ service, peers, freshMs, baseline: baselineOfRoutes, metrics, log },
+    ...{ service, peers, freshMs, baseline: baselineOfRoutes, earlier: tokens.earlier, metrics, log },
     tokens: servedTokens,
     rulesOf,
   };

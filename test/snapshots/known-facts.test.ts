@@ -87,11 +87,12 @@ it('a restart with SNAPSHOT_DIR continues a hold-back period also if the upstrea
   expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
 });
 
-it('a restart with another upstream leaves out routes to tokens with other decimals than the stored ones, also while it has no token listing', async () => {
+it('a restart with another upstream leaves out routes to tokens with other decimals or symbols than the stored ones, also while it has no token listing', async () => {
   const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
   const upstream = await startFakeUpstream({ chains: CHAINS });
   upstream.plan('tokens', status(404));
-  upstream.plan('routes', json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), numbered(99)] }));
+  const other = numbered(4, { symbol: 'S2' });
+  upstream.plan('routes', json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), other, numbered(99)] }));
   const after = await restart(before, { upstream });
   const { data } = await after.query(
     '{ tokens(srcChainKey: "a", srcToken: "0x3") { address decimals } listings { state } }',
