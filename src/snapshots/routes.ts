@@ -37,6 +37,8 @@ export interface RouteParts {
   /** The operator's rules that apply to routes beside this token listing. */
   readonly rulesOf: (tokens: TokenSnapshot | undefined) => ResolvedRules;
   readonly baseline: Baseline;
+  /** The hold-back period in milliseconds. */
+  readonly holdBackMs: number;
   /** Before the first token listing: the row that was last accepted at another upstream. */
   readonly earlier: (key: string) => Token | undefined;
   readonly metrics: SnapshotMetrics;
@@ -286,7 +288,13 @@ const MAX_NAMED = 5;
  * of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
-function createReconcile({ rulesOf, baseline, earlier, metrics, log }: RouteParts) {
+function createReconcile({ rulesOf, baseline, holdBackMs, earlier, metrics, log }: RouteParts) {
+  /** The chains and symbols of removed tokens that no token at a new address may replace yet, as in the guard. */
+  const looksOf = memoized(({ guard, takenAt, rules }: TokenSnapshot) => {
+    const waits = ({ row, at }: GuardMemory<Token>['gone'][number]) =>
+      (at > 0 && takenAt - at < holdBackMs) || rules.keptFacts(TOKENS.keyOf(row))?.has('address');
+    return new Set(guard?.gone.filter(waits).map(({ row }) => TOKENS.lookalikeOf(row)));
+  });
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** By rows: the `rowsDigest` of the last listing whose conflicts with these rows were logged. */
@@ -323,6 +331,8 @@ function createReconcile({ rulesOf, baseline, earlier, metrics, log }: RoutePart
       const symbol = rules.keptFacts(key)?.get('symbol') ?? removedAt(key)?.symbol;
       // No row of a token that is known by another symbol: unlike a listed row, it could not show the contradiction.
       if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
+      const look = ofListing || removedAt(key) ? undefined : TOKENS.lookalikeOf(row);
+      if (listed && look !== undefined && looksOf(listed).has(look)) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
         const shown = ofListing ?? compared(key, row);

@@ -137,7 +137,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     routes: options.destinationsFreshMs,
   };
   const parts: RouteParts = {
-    ...{ service, peers, freshMs, baseline: baselineOfRoutes, earlier: tokens.earlier, metrics, log },
+    ...{ service, peers, freshMs, holdBackMs, baseline: baselineOfRoutes, metrics, log },
+    earlier: tokens.earlier,
     tokens: servedTokens,
     rulesOf,
   };

@@ -6,7 +6,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
 import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { MINUTE, numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
+import { DAY, MINUTE, numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
 import { untilAsked } from '../support/sweep.js';
 import {
   type Answered,
@@ -187,6 +187,22 @@ it('a removed token with another symbol is left out of routes: its address is kn
   await gateway.bring({}, 2 * MINUTE);
   expect(await gateway.query(ask)).toEqual({ data: { tokens: [{ address: '0x5', symbol: 'S5' }] } });
   expect(gateway.upstream.routesAsked()).toHaveLength(2);
+});
+
+it('a new address with the symbol of a removed token is left out of routes for the hold-back period, as it would be of the listing', async () => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  const ask = '{ tokens(srcChainKey: "a", srcToken: "0x1") { address } }';
+  const routed = async () => (await gateway.query<{ tokens: object[] }>(ask)).data?.tokens;
+  gateway.upstream.plan('routes', json({ tokens: [numbered(9, { symbol: 's5' }), numbered(2)] }));
+  expect(await routed()).toEqual([{ address: '0x9' }, { address: '0x2' }]);
+  await gateway.bring({ tokens: numberedRows(4) });
+  expect(await routed()).toEqual([{ address: '0x2' }]);
+  await gateway.bring({}, DAY - 1);
+  expect(await routed()).toEqual([{ address: '0x2' }]);
+  await gateway.bring({}, 1);
+  expect(await routed()).toEqual([{ address: '0x9' }, { address: '0x2' }]);
+  await gateway.apply('keep a:0x5 address 0x5');
+  expect(await routed()).toEqual([{ address: '0x2' }]);
 });
 
 it('a price in a route to a removed token is null if it is ten times higher or lower than its last price', async () => {
