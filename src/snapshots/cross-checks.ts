@@ -166,12 +166,11 @@ export async function guardPrices(
 /** Median prices from which every price is far. */
 const NONE_NEAR = [0, 0] as const;
 
-/** Removes the price of a row if it is far from the lower or from the upper median price of its symbol. */
-export function withComparedPrice(row: Token, medians: NonNullable<Fetched<Token>['medians']>): Token {
-  if (row.price === null) return row;
-  const { usd, asOf } = row.price;
-  const isFar = medians.get(row.symbol.toLowerCase())?.some((other) => isFarFrom(usd, other));
-  return isFar ? TOKENS.withPrice(row, null, asOf) : row;
+/** Removes the price of a row if it is far from any of these prices. */
+export function withComparedPrice(row: Token, others: readonly number[]): Token {
+  const { price } = row;
+  const isFar = price && others.some((other) => isFarFrom(price.usd, other));
+  return isFar ? TOKENS.withPrice(row, null, price.asOf) : row;
 }
 
 /** Whether a price is not served yet in a listing with this `takenAt`. */

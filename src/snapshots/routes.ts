@@ -13,7 +13,9 @@ import {
   sentAtOf,
   type Token,
 } from '../domain/listing.js';
+import type { GuardMemory } from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
+import { memoized } from '../domain/memoized.js';
 import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
@@ -35,6 +37,10 @@ export interface RouteParts {
   /** The operator's rules that apply to routes beside this token listing. */
   readonly rulesOf: (tokens: TokenSnapshot | undefined) => ResolvedRules;
   readonly baseline: Baseline;
+  /** The hold-back period in milliseconds. */
+  readonly holdBackMs: number;
+  /** Before the first token listing: the row that was last accepted at another upstream. */
+  readonly earlier: (key: string) => Token | undefined;
   readonly metrics: SnapshotMetrics;
   readonly log: Logger;
 }
@@ -282,7 +288,13 @@ const MAX_NAMED = 5;
  * of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
-function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
+function createReconcile({ rulesOf, baseline, holdBackMs, earlier, metrics, log }: RouteParts) {
+  /** The chains and symbols of removed tokens that no token at a new address may replace yet, as in the guard. */
+  const lookalikesOfRemoved = memoized(({ guard, takenAt, rules }: TokenSnapshot) => {
+    const waits = ({ row, at }: GuardMemory<Token>['gone'][number]) =>
+      (at > 0 && takenAt - at < holdBackMs) || rules.keptFacts(TOKENS.keyOf(row))?.has('address');
+    return new Set(guard?.gone.filter(waits).map(({ row }) => TOKENS.lookalikeOf(row)));
+  });
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** By rows: the `rowsDigest` of the last listing whose conflicts with these rows were logged. */
@@ -304,16 +316,26 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
     const sent = keyedRows(rows, TOKENS.keyOf);
     /** Computed only for an unlisted row: most answers have none. */
     let medians: ReturnType<typeof mediansBySymbol>[] | undefined;
-    const compared = (row: Token) => {
+    const removedAt = (key: string) => listed?.unlisted.get(key) ?? earlier(key);
+    const compared = (key: string, row: Token) => {
       medians ??= [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
-      return medians.reduce(withComparedPrice, row);
+      const others = medians.flatMap((each) => each.get(row.symbol.toLowerCase()) ?? []);
+      // A removed token of another upstream still has its last price.
+      const ofOther = removedAt(key)?.price?.usd;
+      const last = ofOther ?? (listed?.guard && lastPricesOf(listed.guard).get(key));
+      return withComparedPrice(row, last == null ? others : [...others, last]);
     };
     const served: Token[] = [];
     for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
+      const symbol = rules.keptFacts(key)?.get('symbol') ?? removedAt(key)?.symbol;
+      // No row of a token that is known by another symbol: unlike a listed row, it could not show the contradiction.
+      if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
+      const lookalike = ofListing || removedAt(key) ? undefined : TOKENS.lookalikeOf(row);
+      if (listed && lookalike !== undefined && lookalikesOfRemoved(listed).has(lookalike)) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        const shown = ofListing ?? compared(row);
+        const shown = ofListing ?? compared(key, row);
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {
@@ -334,6 +356,11 @@ function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
 }
 
 const NO_LISTING = {};
+
+/** The last prices of removed tokens, by key. */
+const lastPricesOf = memoized(
+  ({ prices }: Pick<GuardMemory<Token>, 'prices'>) => new Map(prices.map(({ key, before }) => [key, before])),
+);
 
 /**
  * Finds the decimals that a token must have in a row of routes. Rows with other decimals are left out. Undefined allows

@@ -19,7 +19,7 @@ import type { ResolvedRules } from '../domain/listing-rules.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import { acceptedRows, type Fact, heldByKey, withFacts } from './known-rows.js';
 
-/** Finds, by its key, which decimals a token that was not listed before should have; undefined if nothing is known. */
+/** Finds, by the key of a new row, which decimals the token or native currency should have; undefined if nothing is known. */
 export type Baseline = (key: string) => number | undefined;
 
 export interface GuardOptions<Row> {

@@ -1,4 +1,5 @@
 /** Creates the refreshers, routes and sources, which together hold all data of the upstream in the gateway. */
+import { isNativeOf, NATIVE_PLACEHOLDER, partsOfTokenKey, tokenKey } from '../domain/addresses.js';
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
@@ -50,8 +51,16 @@ export function createSnapshots(options: SnapshotsOptions) {
   const presentChains = () => chains.snapshot?.history.changes.cursor;
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
+  /** The decimals of the native currency of a chain. */
+  const baselineOfChains: Baseline = (chainKey) => baseline(tokenKey(chainKey, NATIVE_PLACEHOLDER));
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
-  const baselineOfRoutes: Baseline = (key) => tokens.earlier(key)?.decimals ?? baseline(key);
+  const baselineOfRoutes: Baseline = (key) =>
+    tokens.earlier(key)?.decimals ?? baseline(key) ?? nativeDecimals(partsOfTokenKey(key));
+  /** The decimals of a native asset in the chain listing; undefined for other tokens. */
+  function nativeDecimals({ chainKey, address }: ReturnType<typeof partsOfTokenKey>): number | undefined {
+    const chain = chains.snapshot?.byKey(chainKey);
+    return chain && isNativeOf(chain, { address }) ? chain.nativeCurrency.decimals : undefined;
+  }
 
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,
@@ -59,7 +68,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     fetch: () => service.fetch('chains'),
     async guard(sent, before, peer) {
       const ofSent = rulesFor(rules, before, sent.rows);
-      const result = await guardListing({ kind: CHAINS, holdBackMs, rules: ofSent }, sent, before, peer);
+      const options = { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains };
+      const result = await guardListing(options, sent, before, peer);
       const listing = assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs);
       logUnnumbered(log, listing, before);
       const next = rulesFor(ofSent.given, listing);
@@ -117,7 +127,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     routes: options.destinationsFreshMs,
   };
   const parts: RouteParts = {
-    ...{ service, peers, freshMs, baseline: baselineOfRoutes, metrics, log },
+    ...{ service, peers, freshMs, holdBackMs, baseline: baselineOfRoutes, metrics, log },
+    earlier: tokens.earlier,
     tokens: servedTokens,
     rulesOf,
   };

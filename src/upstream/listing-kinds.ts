@@ -130,6 +130,8 @@ export const CHAINS: ListingKind<Chain> = {
   withFact(chain, fact, value) {
     if (fact === 'chainId') return { ...chain, chainId: Number(value) };
     if (fact === 'chainType') return { ...chain, chainType: value.toLowerCase() };
+    if (fact === 'decimals')
+      return { ...chain, nativeCurrency: { ...chain.nativeCurrency, decimals: Number(value) } };
     const [, symbol, decimals, address] = NATIVE_CURRENCY.exec(value) ?? [];
     if (symbol === undefined || address === undefined) return chain;
     return {

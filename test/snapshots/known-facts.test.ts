@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
+import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
@@ -50,6 +50,24 @@ it('the first listing is compared with the demo data: 18 for USDC on ethereum is
   expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
 });
 
+it('the first listing is compared with the demo data: 6 as decimals of the native currency of ethereum is served as 18, and logged', async () => {
+  const [ethereum, ...others] = CHAINS;
+  const nativeCurrency = { ...(ethereum?.nativeCurrency as object), decimals: 6 };
+  const ether = tokenRow('ethereum', PLACEHOLDER, { decimals: 18, price: { usd: 3_000 } });
+  const tokens = [ether, ...REST];
+  const gateway = await startGuarded({ chains: [{ ...ethereum, nativeCurrency }, ...others], tokens });
+  expect((await gateway.chains())[0]).toMatchObject({
+    nativeCurrency: { decimals: 18 },
+    heldBack: [{ fact: 'nativeCurrency', served: `ETH 18 ${PLACEHOLDER}`, upstream: `ETH 6 ${PLACEHOLDER}` }],
+  });
+  expect(await rowOf(gateway, PLACEHOLDER)).toMatchObject({ price: { usd: 3_000 }, heldBack: [] });
+  expect(gateway.ruleInLog()).toBe(
+    `accept ethereum nativeCurrency "ETH 18 ${PLACEHOLDER}" "ETH 6 ${PLACEHOLDER}"`,
+  );
+  await gateway.bring({}, DAY);
+  expect((await gateway.chains())[0]).toMatchObject({ nativeCurrency: { decimals: 6 }, heldBack: [] });
+});
+
 it('new rows of later listings are compared with the demo data, too; rows that it lacks are accepted', async () => {
   const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
   await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
@@ -69,11 +87,12 @@ it('a restart with SNAPSHOT_DIR continues a hold-back period also if the upstrea
   expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
 });
 
-it('a restart with another upstream leaves out routes to tokens with other decimals than the stored ones, also while it has no token listing', async () => {
+it('a restart with another upstream leaves out routes to tokens with other decimals or symbols than the stored ones, also while it has no token listing', async () => {
   const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
   const upstream = await startFakeUpstream({ chains: CHAINS });
   upstream.plan('tokens', status(404));
-  upstream.plan('routes', json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), numbered(99)] }));
+  const other = numbered(4, { symbol: 'S2' });
+  upstream.plan('routes', json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), other, numbered(99)] }));
   const after = await restart(before, { upstream });
   const { data } = await after.query(
     '{ tokens(srcChainKey: "a", srcToken: "0x3") { address decimals } listings { state } }',
@@ -82,6 +101,28 @@ it('a restart with another upstream leaves out routes to tokens with other decim
     tokens: ['0x2', '0x63'].map((address) => ({ address, decimals: 6 })),
     listings: [{ state: 'FRESH' }, { state: 'EMPTY' }],
   });
+});
+
+it('a price in a route to a token that only the earlier upstream has listed is compared with its last price there', async () => {
+  const before = await startGuarded(
+    { chains: CHAINS, tokens: numberedRows(20, 1, { price: { usd: 1 } }) },
+    onDisk(),
+  );
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: numberedRows(18, 3) });
+  const sent = [50_000, 2].map((usd, nth) => numbered(nth + 1, { price: { usd } }));
+  upstream.plan('routes', json({ tokens: sent }));
+  const after = await restart(before, { upstream });
+  for (const afterMs of [1_000, 2_000]) {
+    const { data } = await after.query<{ tokens: object[] }>(
+      '{ tokens(srcChainKey: "a", srcToken: "0x3") { address price { usd } } }',
+    );
+    expect(data?.tokens).toEqual([
+      { address: '0x1', price: null },
+      { address: '0x2', price: { usd: 2 } },
+    ]);
+    await after.bring({}, afterMs);
+  }
+  expect(upstream.routesAsked()).toHaveLength(1);
 });
 
 it('a change to another upstream and back begins a hold-back period anew, because nothing is known of the time between', async () => {

@@ -116,6 +116,15 @@ it('the rule "keep" of decimals leaves out routes to a token with others, even i
   expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
 });
 
+it('the rule "keep" of a symbol leaves out routes to a token with another one, even if the token is not listed', async () => {
+  const gateway = await serve('keep a:0x63 symbol S99\n');
+  gateway.upstream.plan('routes', json({ tokens: [numbered(99, { symbol: 'OTHER' }), RIGHT[1]] }));
+  const routes =
+    '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
+  const { data } = await gateway.query<{ destinations: object[] }>(routes);
+  expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
+});
+
 it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
   const counts = async () =>
     Promise.all(

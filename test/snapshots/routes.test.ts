@@ -6,6 +6,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
 import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { DAY, MINUTE, numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
 import { untilAsked } from '../support/sweep.js';
 import {
   type Answered,
@@ -174,6 +175,59 @@ it('rows that the listing lacks are equal in all routes of one answer', async ()
   expect(answer.data?.a).toMatchObject([{ decimals: 6, price: { usd: 1 } }]);
   expect(answer.data?.b).toEqual(answer.data?.a);
   expect(answer.data?.c).toEqual([]);
+});
+
+it('a removed token with another symbol is left out of routes: its address is known as another token', async () => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  await gateway.bring({ tokens: numberedRows(4) });
+  gateway.upstream.plan('routes', json({ tokens: [numbered(2), numbered(5, { symbol: 'S2' })] }));
+  const ask = '{ tokens(srcChainKey: "a", srcToken: "0x1") { address symbol } }';
+  expect(await gateway.query(ask)).toEqual({ data: { tokens: [{ address: '0x2', symbol: 'S2' }] } });
+  gateway.upstream.plan('routes', json({ tokens: [numbered(5)] }));
+  await gateway.bring({}, 2 * MINUTE);
+  expect(await gateway.query(ask)).toEqual({ data: { tokens: [{ address: '0x5', symbol: 'S5' }] } });
+  expect(gateway.upstream.routesAsked()).toHaveLength(2);
+});
+
+it('a new address with the symbol of a removed token is left out of routes for the hold-back period, as it would be of the listing', async () => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  const ask = '{ tokens(srcChainKey: "a", srcToken: "0x1") { address } }';
+  const routed = async () => (await gateway.query<{ tokens: object[] }>(ask)).data?.tokens;
+  gateway.upstream.plan('routes', json({ tokens: [numbered(9, { symbol: 's5' }), numbered(2)] }));
+  expect(await routed()).toEqual([{ address: '0x9' }, { address: '0x2' }]);
+  await gateway.bring({ tokens: numberedRows(4) });
+  expect(await routed()).toEqual([{ address: '0x2' }]);
+  await gateway.bring({}, DAY - 1);
+  expect(await routed()).toEqual([{ address: '0x2' }]);
+  await gateway.bring({}, 1);
+  expect(await routed()).toEqual([{ address: '0x9' }, { address: '0x2' }]);
+  await gateway.apply('keep a:0x5 address 0x5');
+  expect(await routed()).toEqual([{ address: '0x2' }]);
+});
+
+it('a price in a route to a removed token is null if it is ten times higher or lower than its last price', async () => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  await gateway.bring({ tokens: numberedRows(3) });
+  await gateway.bring({});
+  const sent = [numbered(4, { price: { usd: 50_000 } }), numbered(5, { price: { usd: 2 } })];
+  gateway.upstream.plan('routes', json({ tokens: sent }));
+  const { data } = await gateway.query<{ tokens: object[] }>(
+    '{ tokens(srcChainKey: "a", srcToken: "0x1") { address price { usd } } }',
+  );
+  expect(data?.tokens).toEqual([
+    { address: '0x4', price: null },
+    { address: '0x5', price: { usd: 2 } },
+  ]);
+  expect(gateway.upstream.routesAsked()).toHaveLength(1);
+});
+
+it('an unlisted native asset with other decimals than in the chain listing is left out of routes', async () => {
+  const { query, asked } = await serve(() =>
+    json({ tokens: [tokenRow('a', ZERO, { decimals: 6 }), tokenRow('b', '0x2', { decimals: 6 })] }),
+  );
+  const { data } = await query<{ tokens: object[] }>(pair(BIG, 'a'));
+  expect(data?.tokens).toEqual([{ address: '0x2' }]);
+  expect(asked()).toEqual([BIG]);
 });
 
 it('a price unlike that of its symbol in the token listing or in the same answer is null in a route to an unlisted token', async () => {
