@@ -52,6 +52,8 @@ export interface GatewayRequest {
   readonly isOperation: boolean;
   /** Reads the parameters in the operation's turn. Absent, or returns undefined, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
+  /** Called if the operation had to wait for its turn. True if the request was answered now: it is then not executed. */
+  readonly answerInTurn?: (() => boolean) | undefined;
   /** Makes the request for GraphQL Yoga, with the request class that Yoga processes fastest. */
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
@@ -123,9 +125,10 @@ export function createGateway(options: GatewayOptions) {
    * Responds to a request: from memory if possible, otherwise by GraphQL Yoga. Yoga is slower, mostly because of the
    * request and response objects of `fetch`.
    *
-   * @returns no promise if the response was written at once: a promise would take a quarter of the whole time
+   * @returns no promise if the response was written at once: a promise would take a quarter of the whole time. A promise of
+   *   undefined if `answerInTurn` has answered the request
    */
-  function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer> {
+  function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer | undefined> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
     let parameters: RequestParameters | undefined;
@@ -136,6 +139,7 @@ export function createGateway(options: GatewayOptions) {
     const now = request.parameters && queue.runNow(begin);
     if (now && isWritten(now.result)) return { written: now.result };
     const inTurn = () => {
+      if (!now && request.answerInTurn?.()) return undefined;
       const result = now ? now.result : begin();
       return isWritten(result) ? { written: result } : respondLater(request, context, parameters, result);
     };

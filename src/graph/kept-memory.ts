@@ -17,6 +17,8 @@ const MAX_BYTES = 32 * 2 ** 20;
 const MAX_BYTES_OF_CLIENT = MAX_BYTES / 4;
 /** Any operation may keep this much while it waits. */
 const FREE_BYTES = 32_768;
+/** The operations of one client may keep this much, however much those of others keep: two usual operations of the picker. */
+const FREE_BYTES_OF_CLIENT = 131_072;
 
 /** The operations of a gateway that wait for the upstream. */
 export class KeptMemory {
@@ -45,7 +47,8 @@ export class KeptMemory {
       if (other.client === operation.client) own += bytes;
     }
     const isByClient = own > MAX_BYTES_OF_CLIENT;
-    if (!isByClient && all <= MAX_BYTES) return;
+    const isUsual = own + operation.keptBytes() <= FREE_BYTES_OF_CLIENT;
+    if (isUsual || (!isByClient && all <= MAX_BYTES)) return;
     const message =
       'Too many large operations wait for the upstream. Ask for this part again in a few seconds, or in an operation without long lists.';
     throw new GatewayError('OVERLOADED', message, { isByClient });

@@ -8,6 +8,8 @@ const MAX_WAITING = 1_000;
 const MAX_IN_PROGRESS = 500;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
+/** So many of {@link MAX_IN_PROGRESS} are only for clients without another operation in progress: four must not keep out all others. */
+const MAX_FIRST_IN_PROGRESS = MAX_IN_PROGRESS / 5;
 /**
  * Operations begin for this long (milliseconds) before the event loop handles other events. Handling them takes
  * about as long as one operation.
@@ -136,8 +138,10 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
         const waitedMs = performance.now() - askedAt;
         onWaited?.(waitedMs / 1_000);
         if (waitedMs > maxWaitMs) return refuse(isByClient);
-        const hasOwnRoom = ownInProgress(client) < MAX_IN_PROGRESS_PER_CLIENT;
-        if (hasOwnRoom && inProgress < MAX_IN_PROGRESS) return start(client, execute);
+        const own = ownInProgress(client);
+        const hasOwnRoom = own < MAX_IN_PROGRESS_PER_CLIENT;
+        const most = own === 0 ? MAX_IN_PROGRESS : MAX_IN_PROGRESS - MAX_FIRST_IN_PROGRESS;
+        if (hasOwnRoom && inProgress < most) return start(client, execute);
         return refuse(!hasOwnRoom);
       };
       return inTurn(client, begin, refuse);

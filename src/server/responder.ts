@@ -48,8 +48,17 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
-  /** The executions in progress, by cache key. */
+  /** The executions in progress, by cache key; those that wait for their turn, by cache key and client. */
   const executing = new Map<string, Promise<void>>();
+  const keyInTurnOf = (key: string, { client }: Exchange) => `${key} ${client}`;
+  /**
+   * The execution for which an equal request waits. It does not wait for the turn of another client, since that client can
+   * have many other operations.
+   */
+  const executionOf = (key: string | undefined, exchange: Exchange) =>
+    key === undefined || executing.size === 0
+      ? undefined
+      : (executing.get(key) ?? executing.get(keyInTurnOf(key, exchange)));
 
   const encodingOf = (exchange: Exchange): Encoding =>
     compression ? encodingFor(exchange.header('accept-encoding')) : 'identity';
@@ -88,11 +97,21 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);
     const headers = isOperation ? headersFor(cacheable) : undefined;
-    const parameters = headers && (() => parametersOf(cacheable, path));
+    let hasBegun = false;
+    const parameters =
+      headers &&
+      (() => {
+        hasBegun = true;
+        return parametersOf(cacheable, path);
+      });
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
     const text = cacheable.body || cacheable.url;
-    const answer = gateway.respond({ isOperation, parameters, toRequest }, { client, text, requestId });
-    const send = (given: Answer) => {
+    // An equal request may have been executed while this one waited for its turn.
+    const answerInTurn = () => sendFromCache(key, exchange);
+    const request = { isOperation, parameters, answerInTurn, toRequest };
+    const answer = gateway.respond(request, { client, text, requestId });
+    const send = (given: Answer | undefined) => {
+      if (!given) return undefined;
       if ('written' in given) return sendExecuted(key, exchange, headers ?? [], given.written, 'writer');
       if ('response' in given) return sendByYoga(key, exchange, headers, given);
       return observer.refuse(exchange, given.refusal, given.isByClient);
@@ -101,18 +120,19 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     const sending = answer.then(send);
     if (key !== undefined) {
       // Lets equal requests wait for this execution, until it succeeds or fails.
+      const sharedKey = hasBegun ? key : keyInTurnOf(key, exchange);
       const done = () => {
-        if (executing.get(key) === settled) executing.delete(key);
+        if (executing.get(sharedKey) === settled) executing.delete(sharedKey);
       };
       const settled = sending.then(done, done);
-      executing.set(key, settled);
+      executing.set(sharedKey, settled);
     }
     return sending;
   }
 
   /** Sends the response of an equal request in progress. If there is none in time, executes or refuses the request. */
   async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
-    const sameRequest = key === undefined ? undefined : executing.get(key);
+    const sameRequest = executionOf(key, exchange);
     if (sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, exchange)) return;
@@ -209,7 +229,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       }
       observer.began();
       hasBegun = true;
-      const mustWait = limit !== undefined || (key !== undefined && executing.has(key));
+      const mustWait = limit !== undefined || executionOf(key, exchange) !== undefined;
       const sending = (mustWait ? executeAfterWaiting : execute)(key, exchange);
       if (sending) sending.then(observer.ended, failed);
       else observer.ended();

@@ -36,8 +36,10 @@ const MAX_KEYED_LENGTH = 65_536;
 const MAX_UNCHECKED_LENGTH = 1_024;
 /** The most bytes in memory for each character of such a text. Keys of tokens take 4, symbols of three letters 11. */
 const MAX_BYTES_OF_CHARACTER = 12;
-/** An entry is estimated to take this many bytes beside its key and body. */
-const ENTRY_BYTES = 500;
+/** A response is estimated to take this many bytes beside its key and body: its headers and dependencies. */
+const RESPONSE_BYTES = 2_000;
+/** A key is estimated to take this many bytes beside the text of its request. */
+const KEY_BYTES = 500;
 
 /**
  * Creates an empty cache of responses by cache key, of bounded size. The cache does not check whether an entry is
@@ -60,12 +62,13 @@ export function createResponseCache(
     maxSize: maxResponseBytes,
     maxEntrySize: Math.ceil(maxResponseBytes / 2),
     // Includes the compressed bodies.
-    sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
+    sizeCalculation: ({ body }, key) =>
+      RESPONSE_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
   });
   /** The cache keys, by the text of the request: to compute a key costs more than all other work for a hit. */
   const keys = new LRUCache<string, string>({
     maxSize: Math.ceil(maxBytes * 0.16),
-    sizeCalculation: (_key, text) => ENTRY_BYTES + 2 * text.length,
+    sizeCalculation: (_key, text) => KEY_BYTES + 2 * text.length,
   });
   const isTextKnown = createSeenBefore();
 

@@ -1,5 +1,6 @@
 /** The operations that wait for the upstream keep bounded memory, and those of one client only a part of it. */
 import { expect, it } from 'vitest';
+import { TOOLS } from '../../src/mcp/tools.js';
 import { json } from '../support/fake-upstream.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
@@ -38,6 +39,27 @@ it.each([
   expect(overloads()).toBe(count - most + 1);
   expect(upstream.routesAsked()).toHaveLength(1);
   expect(codesOf(await ask(kept, 'greedy'))).not.toContain('OVERLOADED');
+});
+
+it('an operation of usual size waits, however much the operations of other clients keep', async () => {
+  const { post, upstream } = await createTestGateway({ hasListings: true });
+  const release = upstream.hold('routes', json({ tokens: [] }));
+  const ask = async (query: string, variables: object, client: string) =>
+    codesOf((await (await post({ query, variables }, {}, client)).json()) as Answered<unknown>);
+  let refused = 0;
+  const large = Array.from({ length: 20 }, async (_nothing, nth) => {
+    const codes = await ask(`{ ${LISTS} ${ROUTES} }`, {}, `greedy ${nth % 5}`);
+    refused += codes.length;
+  });
+  await expect.poll(() => refused).toBeGreaterThanOrEqual(10);
+  const { document = '' } = TOOLS.find(({ name }) => name === 'get_destinations') ?? {};
+  const usual = ask(document, { srcChainKey: 'ethereum', srcToken: USDC }, 'other');
+  // Enough time for a refusal.
+  const more = `{ ${LISTS} ${ROUTES_OF_BASE} }`;
+  expect(await ask(more, {}, 'third')).toEqual(['OVERLOADED']);
+  release();
+  expect(await usual).toEqual([]);
+  await Promise.all(large);
 });
 
 it('requests with many values do not wait for the first listing by the dozen', async () => {

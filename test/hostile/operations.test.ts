@@ -4,6 +4,7 @@ import { generatedListings } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { attack, costOf, expectAlive, shareTarget, startTarget } from '../support/hostile.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 /** Each attack lasts this long (milliseconds). `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 1_500);
@@ -105,4 +106,47 @@ it('a client that sends as many requests as it can slows down itself, and not a 
   await attacked;
   // An operation waits until the running one ends, and then for at most one operation of the attacker.
   expect(Math.max(...waits)).toBeLessThan(3 * MOST_STALL_MS);
+});
+
+it('operations that wait for the first chain listing because of a rule are limited like others that wait', async () => {
+  const listings = generatedListings(80, 500);
+  let release = () => {};
+  const target = await startTarget({
+    listings,
+    plan(upstream) {
+      release = upstream.hold('chains', json({ chains: listings.chains }));
+    },
+    env: {
+      // Without the chain listing nobody knows which tokens this rule hides.
+      LISTING_RULES: temporaryFile('hide eip155:987654\n'),
+      TRUSTED_PROXIES: 'loopback',
+      UPSTREAM_TIMEOUT_MS: '600000',
+      ...fixedLimits(),
+    },
+  });
+  await expect
+    .poll(async () => (await target.send({ path: '/metrics' })).body)
+    .toContain('gateway_listing_rows{listing="tokens"} 500');
+  const watch = target.watch();
+  const refused = { before: 0, during: 0 };
+  // The documents of the first client take much memory.
+  const much = '... on Query { __typename } '.repeat(200);
+  const answers = Array.from({ length: 6 * 140 }, async (_nothing, nth) => {
+    const client = Math.floor(nth / 140);
+    const query = `{ a${nth}: tokens { id } ${client === 0 ? much : ''} }`;
+    const headers = { 'x-forwarded-for': `192.0.2.${client}` };
+    const { status, body } = await target.send({ body: { query }, headers });
+    const { data, errors } = JSON.parse(body);
+    if (status === 503) refused.before++;
+    else if (errors?.[0].extensions.code === 'OVERLOADED') refused.during++;
+    else expect(data?.[`a${nth}`]).toHaveLength(500);
+  });
+  // At most 500 operations are in progress, and 8 MiB of those of one client wait.
+  await expect.poll(() => refused.before, { timeout: 20_000 }).toBeGreaterThan(840 - 500 - 140);
+  await expect.poll(() => refused.during, { timeout: 20_000 }).toBeGreaterThan(50);
+  release();
+  await Promise.all(answers);
+  const watched = await watch.stop();
+  expectAlive(watched, MOST_MEMORY_MB);
+  expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
 });

@@ -86,6 +86,26 @@ it('the operation queue refuses operations at once while a thousand wait, first 
   expect(count('by the process')).toBe(100);
 });
 
+it('the operation queue executes an operation of another client while many of a few clients wait for something', async () => {
+  const queue = createOperationQueue(MAX_WAIT_MS);
+  let release = () => {};
+  const wait = new Promise<string>((resolve) => {
+    release = () => resolve('executed');
+  });
+  const run = (client: string) => queue.run(client, () => wait, refused);
+  const many = Array.from({ length: 700 }, (_nothing, nth) => run(`client ${nth % 5}`));
+  await expect.poll(() => queue.waiting).toBe(0);
+  const others = Array.from({ length: 101 }, (_nothing, nth) => run(`other ${nth}`));
+  await expect.poll(() => queue.waiting).toBe(0);
+  const again = run('other 0');
+  await expect.poll(() => queue.waiting).toBe(0);
+  expect(queue.inProgress).toBe(500);
+  release();
+  expect((await Promise.all(many)).filter((result) => result === 'executed')).toHaveLength(400);
+  expect((await Promise.all(others)).slice(-2)).toEqual(['executed', 'by the process']);
+  expect(await again).toBe('by the process');
+});
+
 it('the operation queue gives another client its turn while operations of one client resume', async () => {
   const queue = createOperationQueue(MAX_WAIT_MS);
   let answer: () => void = () => {};

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { type AtEnd, share } from './ends.js';
-import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
+import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
@@ -29,6 +29,8 @@ export interface TargetOptions {
   readonly tokenCount?: number;
   /** The rows of the upstream, in place of generated ones. Without rows, a listing stays without a snapshot. */
   readonly listings?: FakeListings;
+  /** Plans other answers of the upstream, before the gateway starts. The gateway need not become ready then. */
+  readonly plan?: (upstream: FakeUpstream) => void;
   /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
   /** Registers what ends the target. The default ends it after the test. */
@@ -48,12 +50,13 @@ export const shareTarget = (options: TargetOptions = {}): Target =>
 /** Starts the built gateway with an upstream that has a large listing. */
 export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {}, atEnd = onTestFinished } = options;
-  const { listings = generatedListings(chainCount, tokenCount) } = options;
+  const { listings = generatedListings(chainCount, tokenCount), plan } = options;
   const upstream = await startFakeUpstream(listings, atEnd);
+  plan?.(upstream);
   const settings = { UPSTREAM_URL: upstream.url, ...LIMITS_OF_PRODUCTION, ...env };
   const gateway = await startGatewayProcess(settings, atEnd);
   const { address, child } = gateway;
-  const isComplete = Object.values(listings).every((rows) => rows.length > 0);
+  const isComplete = !plan && Object.values(listings).every((rows) => rows.length > 0);
   while (isComplete && (await send(address, { path: '/ready' })).status !== 200) await sleep(50);
   return {
     ...gateway,

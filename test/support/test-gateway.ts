@@ -146,7 +146,7 @@ export async function answerOf(gateway: Gateway, request: Request, client?: stri
   const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });
   const requestId = requestIdFrom(headers.get('x-request-id'));
   const answer = await gateway.respond({ isOperation, toRequest: () => request }, { client, requestId });
-  if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
+  if (!answer || 'written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
   const { body, ...init } = 'response' in answer ? answer.response : plainRefusal(answer.refusal);
   return new Response(body, init);
 }

@@ -24,7 +24,7 @@ it('sources are written by the operation writer, with the same bytes as by Graph
   const answer = await gateway.gateway.respond(request, { requestId: 'any' });
   const response = await gateway.post(OF_B);
   const body = await response.text();
-  expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
+  expect(answer && 'written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
   expect(JSON.parse(body)).toMatchObject({
     data: { sources: { chains: [{ tokens: [{ address: '0x1' }] }] } },
   });
