@@ -8,7 +8,7 @@ const MAX_WAITING = 1_000;
 const MAX_IN_PROGRESS = 500;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
-/** So many of {@link MAX_IN_PROGRESS} are only for clients without another operation in progress: four must not keep out all others. */
+/** This many of {@link MAX_IN_PROGRESS} are only for clients without another operation: four clients must not fill it. */
 const MAX_FIRST_IN_PROGRESS = MAX_IN_PROGRESS / 5;
 /**
  * Operations begin for this long (milliseconds) before the event loop handles other events. Handling them takes

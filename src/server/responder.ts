@@ -52,8 +52,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   const executing = new Map<string, Promise<void>>();
   const keyInTurnOf = (key: string, { client }: Exchange) => `${key} ${client}`;
   /**
-   * The execution for which an equal request waits. It does not wait for the turn of another client, since that client can
-   * have many other operations.
+   * The execution for which an equal request waits. Requests do not wait for the turn of another client, which can have
+   * many other operations.
    */
   const executionOf = (key: string | undefined, exchange: Exchange) =>
     key === undefined || executing.size === 0

@@ -44,7 +44,8 @@ export async function guardListing<Row extends ListingRow>(
   peer?: Fetched<Row>,
 ): Promise<GuardResult<Row>> {
   const guard = createRowGuard(options, sent, before, peer);
-  const { contradictory = new Map<string, readonly Row[]>(), unreadable: _, order = [], ...facts } = sent;
+  const { unreadable: _unreadable, order = [], ...facts } = sent;
+  const { contradictory = new Map<string, readonly Row[]>() } = sent;
   await forEachInSteps(new Set([...order, ...guard.sentRows.keys(), ...contradictory.keys()]), (key) => {
     const row = guard.sentRows.get(key);
     const [first, ...others] = row ? [row] : (contradictory.get(key) ?? []);
@@ -56,7 +57,6 @@ export async function guardListing<Row extends ListingRow>(
   const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const listing = {
     ...facts,
-    contradictory: sent.contradictory,
     rows: Object.freeze([...rows.values()]),
     guard: {
       ...memory,

@@ -362,7 +362,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return error;
   }
 
-  /** Serves the times of held-back rows that have changed. */
+  /** Serves the times of held-back rows and doubted prices that have changed. */
   function restartPeriods(served: GuardedListing<Row>, restarted: GuardedListing<Row>): void {
     guarded = restarted;
     if (restarted !== served) void applyRules();

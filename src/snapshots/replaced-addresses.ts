@@ -60,12 +60,12 @@ export async function settleRemovedRows<Row extends ListingRow>(
   const replaced = new Set<string>();
 
   /**
-   * Whether new rows have the symbol of this row, and all of them are held back. Then the row stays listed, or the new
-   * rows wait.
+   * Decides on the new rows with the symbol of this row.
    *
    * @param goneAt when the row was removed; undefined while it is listed
+   * @returns whether there are such rows and all of them are held back: then the row stays listed, or the new rows wait
    */
-  function isNotReplaced(key: string, row: Row, goneAt?: number): boolean {
+  function settleSuccessors(key: string, row: Row, goneAt?: number): boolean {
     const lookalike = lookalikeOf(row);
     if (lookalike === undefined) return false;
     const isKept = kept.has(lookalike);
@@ -118,13 +118,13 @@ export async function settleRemovedRows<Row extends ListingRow>(
   });
   await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
     const isOpen = (isGuarded(key, at) || heldNewcomers.length > 0) && !rows.has(key);
-    if (isOpen && !isNotReplaced(key, served.get(key) ?? row, at) && replaced.has(key))
+    if (isOpen && !settleSuccessors(key, served.get(key) ?? row, at) && replaced.has(key))
       gone.set(key, { row, at: 0 });
   });
   await forEachInSteps(removed, ([key, row]) => {
     const goneAt = gone.get(key)?.at;
     // A peer without the rule may have removed a row that a `keep` rule protects.
-    if ((goneAt === undefined || isKeptAddress(key)) && isNotReplaced(key, row)) return;
+    if ((goneAt === undefined || isKeptAddress(key)) && settleSuccessors(key, row)) return;
     // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
     const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
     const at = replaced.has(key) ? 0 : (goneAt ?? takenAt);

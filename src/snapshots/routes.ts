@@ -316,26 +316,25 @@ function createReconcile({ rulesOf, baseline, holdBackMs, earlier, metrics, log 
     const sent = keyedRows(rows, TOKENS.keyOf);
     /** Computed only for an unlisted row: most answers have none. */
     let medians: ReturnType<typeof mediansBySymbol>[] | undefined;
-    const removedAt = (key: string) => listed?.unlisted.get(key) ?? earlier(key);
-    const compared = (key: string, row: Token) => {
+    const compared = (key: string, row: Token, removed: Token | undefined) => {
       medians ??= [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
       const others = medians.flatMap((each) => each.get(row.symbol.toLowerCase()) ?? []);
       // A removed token of another upstream still has its last price.
-      const ofOther = removedAt(key)?.price?.usd;
-      const last = ofOther ?? (listed?.guard && lastPricesOf(listed.guard).get(key));
+      const last = removed?.price?.usd ?? (listed?.guard && lastPricesOf(listed.guard).get(key));
       return withComparedPrice(row, last == null ? others : [...others, last]);
     };
     const served: Token[] = [];
     for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
-      const symbol = rules.keptFacts(key)?.get('symbol') ?? removedAt(key)?.symbol;
+      const removed = listed?.unlisted.get(key) ?? earlier(key);
+      const symbol = rules.keptFacts(key)?.get('symbol') ?? removed?.symbol;
       // No row of a token that is known by another symbol: unlike a listed row, it could not show the contradiction.
       if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
-      const lookalike = ofListing || removedAt(key) ? undefined : TOKENS.lookalikeOf(row);
+      const lookalike = ofListing || removed ? undefined : TOKENS.lookalikeOf(row);
       if (listed && lookalike !== undefined && lookalikesOfRemoved(listed).has(lookalike)) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        const shown = ofListing ?? compared(key, row);
+        const shown = ofListing ?? compared(key, row, removed);
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {

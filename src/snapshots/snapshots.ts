@@ -53,7 +53,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
   /** The decimals of the native currency of a chain. */
   const baselineOfChains: Baseline = (chainKey) => baseline(tokenKey(chainKey, NATIVE_PLACEHOLDER));
-  /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
+  /** Also the last accepted decimals of other upstreams, before the first token listing, and those of native currencies. */
   const baselineOfRoutes: Baseline = (key) =>
     tokens.earlier(key)?.decimals ?? baseline(key) ?? nativeDecimals(partsOfTokenKey(key));
   /** The decimals of a native asset in the chain listing; undefined for other tokens. */
