@@ -42,7 +42,6 @@ export type EvmChain = TokenListState['chains'][number];
  *
  * - usually, when the row was first missing;
  * - for a row of another upstream, `takenAt` of its listing;
- * - for a row that only another gateway lists, when that gateway first held it back;
  * - 0 if another row was accepted in its place.
  */
 export interface GoneRow<Row> {
@@ -86,13 +85,6 @@ export const guardMemoryForm = v.object({
    */
   arrived: v.array(v.tuple([v.string(), v.number()])),
   /**
-   * Accepted changes, the oldest first, like `gone`. `value` is the text of the new guarded values; if the address
-   * changed, also the key of the new row. `by`: the hold-back period has ended, or a rule accepts the change.
-   */
-  accepted: v.array(
-    v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator'] as const) }),
-  ),
-  /**
    * The next price of each token is compared with these. They are stored in two cases: `usd` is a doubted price, which
    * is not served for ten minutes; or `usd` is null, because the upstream sends no price now.
    */
@@ -119,8 +111,8 @@ export type GuardMemory<Row> = Omit<Stored<typeof guardMemoryForm>, 'gone' | 'he
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
 };
-export type AcceptedChange = GuardMemory<unknown>['accepted'][number];
-export type AcceptedBy = AcceptedChange['by'];
+/** Why a changed value was accepted: the hold-back period has ended, or a rule accepts it. */
+export type AcceptedBy = 'time' | 'operator';
 export type DoubtedPrice = GuardMemory<unknown>['prices'][number];
 
 export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
@@ -128,7 +120,6 @@ export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
   gone: [],
   held: [],
   arrived: [],
-  accepted: [],
   prices: [],
   lossAcceptedAt: 0,
   unnumbered: [],

@@ -57,17 +57,16 @@ export function assignCaip2(
 /**
  * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides.
  *
- * @param known earlier listings; `since` is from the last of them in which the asset was held back with the same
- *   decimals
+ * @param before an earlier listing: if the asset was held back there with the same decimals, `since` stays
  */
 export function compareNatives(
   listing: GuardedListing<Token>,
-  known: readonly (Fetched<Token> | undefined)[],
+  before: Fetched<Token> | undefined,
   chains: readonly Chain[],
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
   const held = new Map(heldByKey(listing.guard));
-  const clocks = known.map((each) => heldByKey(each?.guard ?? EMPTY_GUARD_MEMORY));
+  const heldBefore = heldByKey(before?.guard ?? EMPTY_GUARD_MEMORY);
   const natives = chains.flatMap(({ chainKey, nativeCurrency: { address, decimals } }) =>
     [address, NATIVE_PLACEHOLDER].map((each) => ({ key: tokenKey(chainKey, each), decimals })),
   );
@@ -75,10 +74,8 @@ export function compareNatives(
     const token = rows.get(key);
     if (!token || token.decimals === decimals || token.heldBack.length > 0) continue;
     if (listing.rules.keptFacts(key)?.has('decimals')) continue;
-    const marks = clocks
-      .map((of) => of.get(key))
-      .filter((mark) => mark?.rows[0]?.decimals === token.decimals);
-    const since = marks.at(-1)?.since ?? sentAtOf(listing);
+    const mark = heldBefore.get(key);
+    const since = mark?.rows[0]?.decimals === token.decimals ? mark.since : sentAtOf(listing);
     const values = { served: String(token.decimals), upstream: String(decimals) };
     rows.set(key, TOKENS.heldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
     held.set(key, { key, rows: [token], since });
@@ -99,36 +96,21 @@ const DOUBTED_MS = 600_000;
  * Hides prices that differ by a factor of ten or more from the token's last price, or from a median price of
  * its symbol in the same answer, until the upstream has sent such prices for ten minutes. Yields to requests.
  */
-export async function guardPrices(
-  listing: GuardedListing<Token>,
-  before: Fetched<Token> | undefined,
-  peer?: Fetched<Token>,
-) {
+export async function guardPrices(listing: GuardedListing<Token>, before: Fetched<Token> | undefined) {
   const { takenAt } = listing;
   const isAgain = before?.takenAt === takenAt;
   const served = keyedRows(before?.rows ?? [], TOKENS.keyOf);
-  const doubtsOf = (known: Fetched<Token> | undefined) =>
-    new Map(known?.guard?.prices.map((doubt) => [doubt.key, doubt]));
-  const [doubts, peerDoubts] = [doubtsOf(before), doubtsOf(peer)];
+  const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
   const medians = await yieldThen(() => mediansBySymbol(listing.rows));
   const prices: DoubtedPrice[] = [];
   /** By key: removed rows, with their last prices. The rows of another upstream count as removed. */
   const gone = await yieldThen(() => new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row])));
 
-  /** A peer's doubt about this price, if the doubt began after `before`: the peer then knows a later price. */
-  function missedDoubt(key: string, usd: number | null): DoubtedPrice | undefined {
-    const doubt = peerDoubts.get(key);
-    if (usd === null || doubt?.usd == null || isFarFrom(usd, doubt.usd)) return undefined;
-    return doubt.since > (before?.takenAt ?? 0) ? doubt : undefined;
-  }
-
   function guarded(key: string, token: Token): Token {
     const usd = token.price?.usd ?? null;
-    const ofPeer = missedDoubt(key, usd);
-    const doubt = ofPeer ?? doubts.get(key);
+    const doubt = doubts.get(key);
     // If the same listing is guarded again, its prices are compared with the same earlier prices as before.
-    const compared = isAgain || ofPeer ? doubt?.before : undefined;
-    const known = compared ?? served.get(key)?.price?.usd ?? doubt?.before;
+    const known = (isAgain ? doubt?.before : undefined) ?? served.get(key)?.price?.usd ?? doubt?.before;
     const lastUsd = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
     if (usd === null) {
       // The last price is remembered, to compare it with the next price that the upstream sends.

@@ -27,23 +27,19 @@ export interface GuardResult<Row> {
   readonly accepted: readonly Accepted<Row>[];
 }
 
-/** The guard remembers, and shares with other gateways, at most this many accepted changes. */
-const MAX_ACCEPTED = 200;
-
 /**
  * Guards the rows of a listing. It yields to requests.
  *
  * @param sent the listing as the upstream sends it
- * @param before the guarded listing that is served; undefined for the first one
- * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes are used, too
+ * @param before the guarded listing whose memory is continued: the one that is served; or, for a listing from disk or
+ *   of a peer, `sent` as that gateway has guarded it. Undefined for the first one
  */
 export async function guardListing<Row extends ListingRow>(
   options: GuardOptions<Row>,
   sent: Fetched<Row>,
   before: Fetched<Row> | undefined,
-  peer?: Fetched<Row>,
 ): Promise<GuardResult<Row>> {
-  const guard = createRowGuard(options, sent, before, peer);
+  const guard = createRowGuard(options, sent, before);
   const { unreadable: _unreadable, order = [], ...facts } = sent;
   const { contradictory = new Map<string, readonly Row[]>() } = sent;
   await forEachInSteps(new Set([...order, ...guard.sentRows.keys(), ...contradictory.keys()]), (key) => {
@@ -54,7 +50,6 @@ export async function guardListing<Row extends ListingRow>(
   const waiting = await settleRemovedRows(guard);
   const { takenAt, isFirst, rows, gone, held, arrived, accepted } = guard;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
-  const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const listing = {
     ...facts,
     rows: Object.freeze([...rows.values()]),
@@ -64,7 +59,6 @@ export async function guardListing<Row extends ListingRow>(
       gone: [...gone.values()].slice(-MAX_GONE),
       held: [...held.values()],
       arrived: [...arrived].slice(-MAX_GONE),
-      accepted: [...memory.accepted, ...changes].slice(-MAX_ACCEPTED),
     },
     rules: options.rules,
   };

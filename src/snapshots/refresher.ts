@@ -62,11 +62,7 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly kind: ListingKind<Row>;
   readonly fetch: () => Promise<Fetched<Row>>;
   /** Decides which rows may be served: see `guardListing`. */
-  readonly guard: (
-    sent: Fetched<Row>,
-    before: Fetched<Row> | undefined,
-    peer?: Fetched<Row>,
-  ) => Promise<GuardResult<Row>>;
+  readonly guard: (sent: Fetched<Row>, before: Fetched<Row> | undefined) => Promise<GuardResult<Row>>;
   /** Indexes a listing without the rows that `rules` hide. */
   readonly index: (
     shown: Fetched<Row>,
@@ -146,9 +142,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   let lastAccept: Promise<unknown> = Promise.resolve();
   /**
-   * Checks and serves a listing, one at a time, since each is compared with the one that is served. A listing from a
-   * peer or from disk is guarded as if the upstream had sent it now, because the gateway that stored it may have had no
-   * earlier listing to compare it with.
+   * Checks and serves a listing, one at a time, since each is compared with the one that is served.
    *
    * @param listing the new listing; undefined to guard the listing that is served again, with other rules or `known`
    * @param known what to compare it with in place of the listing that is served
@@ -219,11 +213,13 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Guards `sent`. `fetched` is the same listing before {@link asSent}, with its stored guard memory. */
   async function guardRows(sent: Fetched<Row>, fetched: Fetched<Row>, origin: SnapshotOrigin) {
-    // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer
-    // has accepted, and not with those that this gateway serves.
-    const isSenior =
-      origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (guarded?.guard.beganAt ?? 0);
-    if (guarded && !isSenior) return guard(sent, guarded, origin === 'peer' ? fetched : undefined);
+    if (guarded) {
+      // The memory of the peer is continued, and not compared with that of this gateway, so that gateways that share
+      // agree. But if it began later, the peer may have had nothing to compare its first listing with.
+      const isContinued =
+        origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) <= guarded.guard.beganAt;
+      return guard(sent, isContinued ? fetched : guarded);
+    }
     // A listing from disk or from a peer has its own guard memory, which is continued. A new answer has none.
     const own = origin === 'upstream' ? undefined : fetched;
     const { known, isWhole } = await acceptedBefore(own);

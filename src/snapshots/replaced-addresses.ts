@@ -41,9 +41,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
   const isRefused = (newKey: string, lookalike: string | undefined) =>
     kept.has(lookalike) || held.get(newKey)?.isKept === true;
   const newByLookalike = groupBy(newcomers, lookalikeOfSent);
-  const heldNewcomers = [...newcomers].filter(
-    (key) => guard.heldBefore.has(key) || guard.heldByPeer.has(key),
-  );
+  const heldNewcomers = [...newcomers].filter((key) => guard.heldBefore.has(key));
   const heldByLookalike = groupBy(heldNewcomers, lookalikeOfSent);
   // A symbol can also return to a removed row, or move to one that was added a short time ago.
   const comingByLookalike = groupBy([...newcomers, ...returned], lookalikeOfSent);
@@ -82,13 +80,12 @@ export async function settleRemovedRows<Row extends ListingRow>(
         ? guard.sinceOf(key, [], isKept)
         : guard.sinceOf(newKey, [newRow], isRefused(newKey, lookalike));
       const fact = heldFact({ fact: 'address', of: ({ address = '' }) => address }, row, [newRow], since);
-      const value = JSON.stringify([newKey, guard.factsKeyOf(newRow)]);
-      const by = guard.accepter(key, [fact], value, since, isKept);
+      const by = guard.accepter(key, [fact], since, isKept);
       if (by === undefined) {
         open.push(fact);
         if (newcomers.has(newKey)) toHoldBack.add(newKey);
       } else {
-        guard.accepted.push({ row, facts: [fact], key, value, by });
+        guard.accepted.push({ row, facts: [fact], by });
         acceptedSuccessors.add(newKey);
         replaced.add(key);
       }
@@ -118,16 +115,13 @@ export async function settleRemovedRows<Row extends ListingRow>(
   });
   await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
     const isOpen = (isGuarded(key, at) || heldNewcomers.length > 0) && !rows.has(key);
-    if (isOpen && !settleSuccessors(key, served.get(key) ?? row, at) && replaced.has(key))
-      gone.set(key, { row, at: 0 });
+    if (isOpen && !settleSuccessors(key, row, at) && replaced.has(key)) gone.set(key, { row, at: 0 });
   });
   await forEachInSteps(removed, ([key, row]) => {
-    const goneAt = gone.get(key)?.at;
-    // A peer without the rule may have removed a row that a `keep` rule protects.
-    if ((goneAt === undefined || isKeptAddress(key)) && settleSuccessors(key, row)) return;
+    if (settleSuccessors(key, row)) return;
     // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
     const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
-    const at = replaced.has(key) ? 0 : (goneAt ?? takenAt);
+    const at = replaced.has(key) ? 0 : takenAt;
     if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
   });
   const ofOldSymbols = [...new Set(oldSymbols)].flatMap(

@@ -66,10 +66,10 @@ export function createSnapshots(options: SnapshotsOptions) {
     ...options,
     kind: CHAINS,
     fetch: () => service.fetch('chains'),
-    async guard(sent, before, peer) {
+    async guard(sent, before) {
       const ofSent = rulesFor(rules, before, sent.rows);
       const options = { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains };
-      const result = await guardListing(options, sent, before, peer);
+      const result = await guardListing(options, sent, before);
       const listing = assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs);
       logUnnumbered(log, listing, before);
       const next = rulesFor(ofSent.given, listing);
@@ -85,14 +85,14 @@ export function createSnapshots(options: SnapshotsOptions) {
     ...options,
     kind: TOKENS,
     fetch: () => service.fetch('tokens'),
-    async guard(sent, before, peer) {
+    async guard(sent, before) {
       // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
       const options = { kind: TOKENS, holdBackMs, rules: resolved, baseline };
-      const result = await guardListing(options, sent, before, peer);
+      const result = await guardListing(options, sent, before);
       usedChains = presentChains();
-      const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? []);
-      return { ...result, listing: await guardPrices(compared, before, peer) };
+      const compared = compareNatives(result.listing, before, chains.guarded?.rows ?? []);
+      return { ...result, listing: await guardPrices(compared, before) };
     },
     index: (shown, before, rules) => createTokenSnapshot(shown, rules, before, chains.snapshot),
     onPublished,

@@ -40,7 +40,9 @@ export async function encodeListing<Row>(
   fetched: Fetched<Row>,
   services: ServiceFingerprints,
 ): Promise<Buffer> {
-  const { source, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = fetched;
+  const { source, takenAt, upstreamAgeMs, rejected, largest, history, rows } = fetched;
+  // Older gateways read `accepted`, too.
+  const guard = fetched.guard && { ...fetched.guard, accepted: [] };
   const facts = { name: kind.name, source, service: services[source], takenAt, upstreamAgeMs, rejected };
   const known = { contradictory: [...(fetched.contradictory ?? [])], largest, history, guard };
   const json = await yieldThen(() => JSON.stringify({ ...facts, ...known, rows }));
