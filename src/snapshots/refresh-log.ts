@@ -22,13 +22,12 @@ import type { HoldBackReason } from './listing-check.js';
 import type { Contradiction } from './row-guard.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a snapshot is from, as log lines say it. `rules` and `late`: the served listing is guarded again. */
+/** Where a snapshot is from, as log lines say it. `rules`: the served listing is guarded again. */
 const ORIGINS = {
   upstream: 'from the upstream',
   peer: 'from another gateway',
   disk: 'from disk',
   rules: 'with the rules applied again',
-  late: 'compared with what other gateways have accepted',
 } as const;
 
 export type SnapshotOrigin = keyof typeof ORIGINS;

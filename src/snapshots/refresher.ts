@@ -96,12 +96,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
   let newestAt = 0;
   /**
-   * Whether the first listing is served without a comparison with the values that peers have accepted, because peers
-   * could not be asked yet. While this is true, the listing is not shared: it would replace those values.
+   * Whether the listings are not compared yet with the values that peers have accepted, because peers could not be asked.
+   * While this is true, they are not shared: they would replace those values.
    */
   let mustCompareLater = false;
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
-  let earlier: ReadonlyMap<string, Row> | undefined;
+  let ofOtherUpstreams: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -119,10 +119,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function runRefresh(): Promise<Indexed> {
-    if (mustCompareLater) await compareLate();
-    if (!guarded && !earlier) {
+    if (!guarded && !ofOtherUpstreams) {
       const known = withKnownFacts(kind, undefined, (await readOthers()).others);
-      earlier = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
+      ofOtherUpstreams = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
     }
     const leased = await peers.lease(name, kind, newestAt);
     if (leased.is === 'too early') throw backOff(leased);
@@ -144,24 +143,19 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /**
    * Checks and serves a listing, one at a time, since each is compared with the one that is served.
    *
-   * @param listing the new listing; undefined to guard the listing that is served again, with other rules or `known`
-   * @param known what to compare it with in place of the listing that is served
+   * @param listing the new listing; undefined to guard the listing that is served again, with other rules
    * @throws UpstreamError by rejection
    */
-  function accept(origin: SnapshotOrigin, listing?: Fetched<Row>, known?: Fetched<Row>): Promise<Indexed> {
-    const accepted = lastAccept.then(() => checkAndPublish(origin, listing, known));
+  function accept(origin: SnapshotOrigin, listing?: Fetched<Row>): Promise<Indexed> {
+    const accepted = lastAccept.then(() => checkAndPublish(origin, listing));
     lastAccept = accepted.catch(() => {});
     return accepted;
   }
 
-  async function checkAndPublish(
-    origin: SnapshotOrigin,
-    listing: Fetched<Row> | undefined,
-    known: Fetched<Row> | undefined,
-  ): Promise<Indexed> {
+  async function checkAndPublish(origin: SnapshotOrigin, listing?: Fetched<Row>): Promise<Indexed> {
     const [served, before] = [guarded, snapshot];
     const isNew = listing !== undefined;
-    // The history of the served listing is left out: it was made with the earlier rules, or without `known`.
+    // The history of the served listing is left out: it was made with the earlier rules.
     const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
     if (before && isNew) {
       if (isOlder(fetched, before)) return keep(before, fetched);
@@ -171,15 +165,18 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
     const acceptedLoss = served && isNew ? lossAcceptedIn(sent, served) : undefined;
-    const result = known ? await guard(sent, known) : await guardRows(sent, fetched, origin);
+    const mustCompare = !served || (mustCompareLater && origin === 'upstream');
+    const earlier = mustCompare ? await acceptedBefore(origin, fetched) : undefined;
+    const known = earlier ?? (isFromSenior(origin, fetched) ? fetched : served);
+    const result = await guard(earlier ? { ...sent, history: earlier.history } : sent, known);
     const { takenAt, guard: memory } = result.listing;
     const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
     const accepted = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
     const { rules } = accepted;
-    const indexOf = (listing: Fetched<Row>, earlier: Indexed | undefined) =>
-      index({ ...listing, rows: rules.select(listing.rows) }, earlier, rules);
-    // The history of `known` is continued, not that of the served listing.
-    const indexed = await indexOf(accepted, known ? await indexOf(known, undefined) : before);
+    const indexOf = (listing: Fetched<Row>, before?: Indexed) =>
+      index({ ...listing, rows: rules.select(listing.rows) }, before, rules);
+    // If the served listing was not compared with peers, their history is continued, not its own.
+    const indexed = await indexOf(accepted, before && earlier ? await indexOf(earlier) : before);
 
     if (isNew) {
       listingCheck.remember(served, acceptedLoss !== undefined);
@@ -211,38 +208,32 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     }
   }
 
-  /** Guards `sent`. `fetched` is the same listing before {@link asSent}, with its stored guard memory. */
-  async function guardRows(sent: Fetched<Row>, fetched: Fetched<Row>, origin: SnapshotOrigin) {
-    if (guarded) {
-      // The memory of the peer is continued, and not compared with that of this gateway, so that gateways that share
-      // agree. But if it began later, the peer may have had nothing to compare its first listing with.
-      const isContinued =
-        origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) <= guarded.guard.beganAt;
-      return guard(sent, isContinued ? fetched : guarded);
-    }
-    // A listing from disk or from a peer has its own guard memory, which is continued. A new answer has none.
-    const own = origin === 'upstream' ? undefined : fetched;
-    const { known, isWhole } = await acceptedBefore(own);
-    // Of stored demo data, only the history is used: there is nothing to compare with.
-    if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length)) logCompared();
-    if (origin === 'upstream') mustCompareLater = !isWhole;
-    return guard({ ...sent, history: known?.history }, known);
-  }
+  /**
+   * Whether the memory of a peer's guard is continued, so that gateways that share agree, and not that of this gateway.
+   * If the peer's memory began later, it may have had nothing to compare its first listing with.
+   */
+  const isFromSenior = (origin: SnapshotOrigin, { guard, takenAt }: Fetched<Row>) =>
+    origin === 'peer' && guarded !== undefined && (guard?.beganAt || takenAt) <= guarded.guard.beganAt;
 
   /**
-   * Collects the values that earlier gateways have accepted, as one listing. A first listing is compared with it. It
-   * has `own`, or else the newest listing of a peer, and the values of other stored listings. `isWhole` is false if the
-   * values of other gateways could not be read now.
+   * Collects the values that earlier gateways have accepted, as one listing. A first listing is compared with it. It has
+   * the rows and the memory of `fetched`, if that is from disk or from a peer, or else those of the newest listing of a
+   * peer, and the values of other stored listings. Undefined without any, or if peers cannot be asked again.
    */
-  async function acceptedBefore(own?: Fetched<Row>) {
+  async function acceptedBefore(origin: SnapshotOrigin, fetched: Fetched<Row>) {
+    const own = origin === 'upstream' ? undefined : fetched;
     const continued = own ?? (await peers.newest(name, kind, 0));
     const { others, isWhole } = await readOthers();
-    return { known: withKnownFacts(kind, continued, others), isWhole };
-  }
-
-  function logCompared(): void {
-    const text = `The first ${name} listing is compared with what earlier gateways have served`;
-    log.info({ listing: name }, text);
+    if (mustCompareLater && !isWhole) return undefined;
+    mustCompareLater = !own && !isWhole;
+    const known = withKnownFacts(kind, continued, others);
+    // Of stored demo data, only the history is used: there is nothing to compare with.
+    if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length))
+      log.info(
+        { listing: name },
+        `The first ${name} listing is compared with what earlier gateways have served`,
+      );
+    return known && { ...known, history: withHigherVersion(known.history, snapshot?.history.tokenList) };
   }
 
   /**
@@ -255,25 +246,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return { others, isWhole: ofPeers !== undefined };
   }
 
-  /** Guards the served listing again, with what peers have accepted, if they can be asked now. */
-  async function compareLate(): Promise<void> {
-    const { known, isWhole } = await acceptedBefore();
-    // Another call may have compared meanwhile.
-    if (!guarded || !isWhole || !mustCompareLater) return;
-    mustCompareLater = false;
-    if (known) {
-      logCompared();
-      const history = withHigherVersion(known.history, snapshot?.history.tokenList);
-      await accept('late', undefined, { ...known, history });
-    } else if (snapshot) peers.offer(name, kind, stored(snapshot));
-  }
-
   /** Serves the snapshot, stores it on disk, and offers it to peers. */
   function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
     const before = snapshot?.history;
     guarded = listing;
     snapshot = accepted;
-    earlier = undefined;
+    ofOtherUpstreams = undefined;
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
     if (origin === 'peer') service.forgetGone?.();
     const toStore = stored(accepted);
@@ -372,7 +350,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** Serves the newest listing of peers, if there is one that is not known yet. */
   async function adoptNewest(): Promise<void> {
     try {
-      if (mustCompareLater) await compareLate();
       const fetched = await peers.newest(name, kind, newestAt);
       if (fetched) await accept('peer', fetched);
     } catch (error) {
@@ -381,7 +358,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function onPeerUpdate(): Promise<void> {
-    if (!refreshing && !stopped) await adoptNewest();
+    if (refreshing || stopped) return;
+    if (mustCompareLater) refresh();
+    else await adoptNewest();
   }
 
   /**
@@ -454,7 +433,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       return guarded;
     },
     /** The row that was last accepted at another upstream. Undefined once a listing is served: its memory has the row. */
-    earlier: (key: string) => earlier?.get(key),
+    earlier: (key: string) => ofOtherUpstreams?.get(key),
     /** Times are milliseconds since 1970. */
     status(now: number) {
       const ageMs = snapshot?.ageAt(now) ?? null;
