@@ -27,9 +27,9 @@ function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
   return foldValue(fact, of(row));
 }
 
-/** The same text for all rows with the same values of these facts. */
-export function factsKey<Row>(facts: readonly FactOf<Row>[], row: Row): string {
-  return JSON.stringify(facts.map((fact) => factKey(fact, row)));
+/** The same text for all rows, or lists of rows, with the same values of these facts. */
+export function factsKey<Row>(facts: readonly FactOf<Row>[], ...rows: readonly Row[]): string {
+  return JSON.stringify(rows.map((row) => facts.map((fact) => factKey(fact, row))));
 }
 
 /** The facts on which two rows with one key disagree. */

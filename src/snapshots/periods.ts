@@ -17,11 +17,11 @@ export function withRestartedPeriods<Row>(
   sent: Fetched<Row>,
 ): GuardedListing<Row> {
   const sentRows = keyedRows(sent.rows, kind.keyOf);
-  const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind.guarded, row)));
   const restarted = withLaterPeriods(served, ({ key, rows, since }) => {
     const row = sentRows.get(key);
     const present = sent.contradictory?.get(key) ?? (row ? [row] : []);
-    return valuesOf(present) === valuesOf(rows) ? since : sentAtOf(sent);
+    const isSame = factsKey(kind.guarded, ...present) === factsKey(kind.guarded, ...rows);
+    return isSame ? since : sentAtOf(sent);
   });
   const prices = served.guard.prices.map((doubt) => {
     const row = sentRows.get(doubt.key);

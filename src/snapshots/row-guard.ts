@@ -73,7 +73,6 @@ export function createRowGuard<Row extends ListingRow>(
   const accepted: Accepted<Row>[] = [];
   const newcomers = new Set<string>();
   const returned = new Set<string>();
-  const factsKeyOf = (row: Row) => factsKey(guarded, row);
 
   /**
    * Makes the row to compare the sent rows with: the last accepted row, or else the first sent one with the decimals of
@@ -107,8 +106,8 @@ export function createRowGuard<Row extends ListingRow>(
    */
   function sinceOf(key: string, present: readonly Row[], isKept: boolean): number {
     const known = heldBefore.get(key);
-    const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map(factsKeyOf));
-    if (!known || valuesOf(known.rows) !== valuesOf(present) || (known.isKept && !isKept)) return sentAt;
+    const isSame = known && factsKey(guarded, ...known.rows) === factsKey(guarded, ...present);
+    if (!isSame || (known.isKept && !isKept)) return sentAt;
     // If the same listing is guarded again, its period stays: it may have been restarted.
     return before?.takenAt === takenAt ? known.since : Math.min(sentAt, known.since);
   }
@@ -177,7 +176,6 @@ export function createRowGuard<Row extends ListingRow>(
     isRecent,
     /** The chain and symbol of the row with this key, as `ListingKind.lookalikeOf` gives them. */
     lookalikeIn,
-    factsKeyOf,
     keptRow,
     sinceOf,
     accepter,
