@@ -42,12 +42,14 @@ export type EvmChain = TokenListState['chains'][number];
  *
  * - usually, when the row was first missing;
  * - for a row of another upstream, `takenAt` of its listing;
- * - 0 if another row was accepted in its place.
+ * - {@link REPLACED} if another row was accepted in its place.
  */
 export interface GoneRow<Row> {
   readonly row: Row;
   readonly at: number;
 }
+
+export const REPLACED = 0;
 
 /** A listed row that is held back, or a new row that is not listed yet. */
 export interface HeldRow<Row> {

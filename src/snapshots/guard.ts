@@ -14,7 +14,7 @@ import { type Accepted, type Contradiction, createRowGuard, type GuardOptions } 
 
 /** A listing whose rows may be served, unless its rules hide them. */
 export interface GuardedListing<Row> extends Fetched<Row> {
-  /** Has the held-back rows as the upstream sent them. */
+  /** The memory of the guard. `held` has the held-back rows as the upstream sent them. */
   readonly guard: GuardMemory<Row>;
   /** The operator's rules with which the rows were guarded. */
   readonly rules: ResolvedRules;
@@ -23,16 +23,16 @@ export interface GuardedListing<Row> extends Fetched<Row> {
 export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
   /** Removed rows that a new row would replace. The new row is held back, in this listing for the first time. */
-  readonly waiting: readonly Contradiction<Row>[];
-  readonly accepted: readonly Accepted<Row>[];
+  readonly challenged: readonly Contradiction<Row>[];
+  readonly changes: readonly Accepted<Row>[];
 }
 
 /**
  * Guards the rows of a listing. It yields to requests.
  *
  * @param sent the listing as the upstream sends it
- * @param before the guarded listing whose memory is continued: the one that is served; or, for a listing from disk or
- *   of a peer, `sent` as that gateway has guarded it. Undefined for the first one
+ * @param before the guarded listing whose memory is continued: the one that is served; or, for a stored or shared
+ *   listing, that listing itself, with the memory that came with it. Undefined for the first one
  */
 export async function guardListing<Row extends ListingRow>(
   options: GuardOptions<Row>,
@@ -47,8 +47,8 @@ export async function guardListing<Row extends ListingRow>(
     const [first, ...others] = row ? [row] : (contradictory.get(key) ?? []);
     if (first) guard.decide(key, [first, ...others]);
   });
-  const waiting = await settleRemovedRows(guard);
-  const { takenAt, isFirst, rows, gone, held, arrived, accepted } = guard;
+  const challenged = await settleRemovedRows(guard);
+  const { takenAt, isFirst, rows, gone, held, arrived, changes } = guard;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const listing = {
     ...facts,
@@ -62,7 +62,7 @@ export async function guardListing<Row extends ListingRow>(
     },
     rules: options.rules,
   };
-  return { listing, waiting, accepted };
+  return { listing, challenged, changes };
 }
 
 const ADDRESS: GuardedFact = 'address';
@@ -79,17 +79,19 @@ export function heldBackIn<Row extends ListingRow>(
   const { keyOf } = kind;
   const facts = served.flatMap((row) => row.heldBack.map((each) => ({ row, ...each })));
   const listed = new Set(rows.map(keyOf));
-  const named = new Set(
+  const replacementKeys = new Set(
     facts.map(({ fact, row, upstream }) => fact === 'address' && keyOf({ ...row, address: upstream })),
   );
-  const waiting = guard.held.filter(
-    ({ key, rows: [row, ...others] }) =>
-      row !== undefined && others.length === 0 && !listed.has(key) && !named.has(key),
-  );
-  const alone = waiting.filter(({ rows }) => !rows.every(rules.hides));
+  const newRows = guard.held.filter(({ key, rows: [row, ...others] }) => {
+    const isNewRow = row !== undefined && others.length === 0 && !listed.has(key);
+    return isNewRow && !rules.hides(row) && !replacementKeys.has(key);
+  });
   const open = [
     ...facts.filter(({ row, fact }) => !rules.keptFacts(keyOf(row))?.has(fact)),
-    ...alone.filter((each) => !each.isKept).map(({ since }) => ({ fact: ADDRESS, since })),
+    ...newRows.filter((each) => !each.isKept).map(({ since }) => ({ fact: ADDRESS, since })),
   ];
-  return { rows: served.filter(({ heldBack }) => heldBack.length > 0).length + alone.length, facts: open };
+  return {
+    rows: served.filter(({ heldBack }) => heldBack.length > 0).length + newRows.length,
+    facts: open,
+  };
 }

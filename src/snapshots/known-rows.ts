@@ -30,8 +30,8 @@ export function withFacts<Row>(kind: ListingKind<Row>, row: Row, facts: readonly
 }
 
 /**
- * Finds the known rows that are not listed, by key. A removed row is as it was last accepted. The value is null for new
- * rows that wait or contradict each other.
+ * Finds the known rows that are not listed, by key. A removed row is as it was last accepted. The value is null for rows
+ * that wait to be listed (new, or removed and sent again) or contradict each other.
  */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
@@ -99,7 +99,8 @@ export function withKnownFacts<Row>(
     });
   });
   const { lossAcceptedAt, unnumbered } = (own ?? accepted.at(-1))?.guard ?? EMPTY_GUARD_MEMORY;
-  // While another upstream was asked, this one may have sent other values and prices: all periods begin anew.
+  // While another upstream was asked, this one may have sent other values and prices. So no period begins before the
+  // last listing of the other upstream.
   const anewAt = accepted.at(-1)?.takenAt ?? 0;
   const anew = <Each extends { readonly since: number }>(each: Each) => ({
     ...each,

@@ -57,7 +57,7 @@ export function createListingCheck<Row extends ListingRow>(
   holdBackShrink: number,
   holdBackTimes: number,
 ) {
-  let heldBack: HeldBackLoss | undefined;
+  let pendingLoss: HeldBackLoss | undefined;
   /** The sizes of served listings, the largest first. */
   let sizes: readonly LargestListing[] = [];
 
@@ -120,9 +120,9 @@ export function createListingCheck<Row extends ListingRow>(
       if (!loss) return undefined;
       const { vanished, lost, mayBeTrue, text } = loss;
       const signature = digestOf(lost.toSorted());
-      const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
+      const times = mayBeTrue ? (pendingLoss?.signature === signature ? pendingLoss.times : 0) + 1 : 0;
       if (mayBeTrue && times >= holdBackTimes) return text;
-      heldBack = { signature, times };
+      pendingLoss = { signature, times };
       const outlook = mayBeTrue
         ? `It is accepted once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
         : 'It is accepted only when its rows can be read.';
@@ -136,7 +136,7 @@ export function createListingCheck<Row extends ListingRow>(
     },
     /** Notes that a listing has replaced `before`. After an accepted loss, earlier sizes no longer count. */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
-      heldBack = undefined;
+      pendingLoss = undefined;
       if (isLossAccepted) sizes = [];
       else if (before) {
         const rows = before.rows.length;
@@ -145,14 +145,15 @@ export function createListingCheck<Row extends ListingRow>(
     },
     /** Continues from the loss that peers have held back; undefined changes nothing. */
     adoptPeerState(others: HeldBackLoss | undefined): void {
-      heldBack = others ?? heldBack;
+      pendingLoss = others ?? pendingLoss;
     },
     restore(stored: LargestListing): void {
       sizes = [stored];
     },
     largest,
-    get heldBack() {
-      return heldBack;
+    /** The loss that is held back now. */
+    get pendingLoss() {
+      return pendingLoss;
     },
   };
 }

@@ -1,4 +1,7 @@
-/** Restarts the periods of held-back values and doubted prices, when a listing that is held back as a whole interrupts them. */
+/**
+ * Restarts the periods of held-back values and doubted prices, when a listing that is held back as a whole interrupts
+ * them, here or at a peer.
+ */
 import { factsKey } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, sentAtOf } from '../domain/listing.js';

@@ -44,7 +44,7 @@ const MAX_LINES = 20;
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
 /** Logs a new snapshot. If it is from another service than the last one, also logs which rows appeared and vanished. */
-export function logAccepted<Row>(
+export function logNewSnapshot<Row>(
   log: Logger,
   { name, keyOf }: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
@@ -97,10 +97,10 @@ export function logAccepted<Row>(
  *
  * @param logged the values of this listing that were logged; more are added here. The same listing can be guarded again
  */
-export function logGuarded<Row extends ListingRow>(
+export function logHeldBackAndAccepted<Row extends ListingRow>(
   log: Logger,
   kind: ListingKind<Row>,
-  { listing, waiting, accepted }: GuardResult<Row>,
+  { listing, challenged, changes: accepted }: GuardResult<Row>,
   onAccepted: (listing: string, fact: GuardedFact, by: AcceptedBy) => void,
   logged: Set<string>,
 ): void {
@@ -109,7 +109,7 @@ export function logGuarded<Row extends ListingRow>(
   const held: readonly Contradiction<Row>[] = listing.rows
     .filter(({ heldBack }) => heldBack.some(({ since }) => since === now))
     .map((row) => ({ row, facts: row.heldBack }));
-  const all = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
+  const all = [...held, ...challenged].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
   const textOf = ({ row, each }: (typeof all)[number]) => JSON.stringify([keyOf(row), each]);
   const news = all.filter((one) => !logged.has(textOf(one)));
   for (const one of news) logged.add(textOf(one));

@@ -23,7 +23,7 @@ import {
   type HoldBackReason,
 } from './listing-check.js';
 import { withLaterPeriods, withRestartedPeriods } from './periods.js';
-import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
+import { logHeldBackAndAccepted, logNewSnapshot, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
 import { withHigherVersion } from './token-list-state.js';
@@ -50,7 +50,7 @@ export interface RefreshOptions extends Config {
 
 /** The pause after a first failed refresh (ms): enough for a short fault. Each further failure in a row doubles it. */
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh (ms): at most `freshMs`, unless the error asks for a longer pause. */
+/** The longest pause after a failed refresh (ms): at most `freshMs`, but never shorter than the first pause, unless the error asks for a longer one. */
 const MAX_PAUSE_MS = 30_000;
 /**
  * The pause (ms) before the next refresh after a snapshot of a peer that has guarded for a shorter time than this gateway,
@@ -88,7 +88,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let snapshot: Indexed | undefined;
   /** The listing behind `snapshot`, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
-  let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, facts: [] };
+  let heldBackCounts: ReturnType<typeof heldBackIn> = { rows: 0, facts: [] };
   /** The held-back facts of the present listing that were logged: a change of the rules does not log them again. */
   const loggedFacts = new Set<string>();
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
@@ -96,8 +96,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
   let newestAt = 0;
   /**
-   * Whether the listings are not compared yet with the values that peers have accepted, because peers could not be asked.
-   * While this is true, they are not shared: they would replace those values.
+   * True if peers could not be asked, so the listing is not compared with the values that they have accepted yet. Until
+   * then it is not shared, because it would replace those values.
    */
   let mustCompareLater = false;
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
@@ -153,81 +153,87 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function checkAndPublish(origin: SnapshotOrigin, listing?: Fetched<Row>): Promise<Indexed> {
-    const [served, before] = [guarded, snapshot];
+    const [served, last] = [guarded, snapshot];
     const isNew = listing !== undefined;
     // The history of the served listing is left out: it was made with the earlier rules.
     const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
-    if (before && isNew) {
-      if (isOlder(fetched, before)) return keep(before, fetched);
-      if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return before;
+    if (last && isNew) {
+      if (isOlder(fetched, last)) return keep(last, fetched);
+      if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return last;
     }
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
     newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
-    const acceptedLoss = served && isNew ? lossAcceptedIn(sent, served) : undefined;
+    const acceptedLoss = served && isNew ? checkWholeListing(sent, served) : undefined;
     const mustCompare = !served || (mustCompareLater && origin === 'upstream');
-    const earlier = mustCompare ? await acceptedBefore(origin, fetched) : undefined;
-    const known = earlier ?? (isFromSenior(origin, fetched) ? fetched : served);
-    const result = await guard(earlier ? { ...sent, history: earlier.history } : sent, known);
+    const earlier = mustCompare ? await listingOfEarlierGateways(origin, fetched) : undefined;
+    const before = earlier ?? (isFromSenior(origin, fetched) ? fetched : served);
+    const result = await guard(earlier ? { ...sent, history: earlier.history } : sent, before);
     const { takenAt, guard: memory } = result.listing;
     const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
-    const accepted = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
-    const { rules } = accepted;
-    const indexOf = (listing: Fetched<Row>, before?: Indexed) =>
-      index({ ...listing, rows: rules.select(listing.rows) }, before, rules);
+    const toServe = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
+    const { rules } = toServe;
+    const indexOf = (listing: Fetched<Row>, last?: Indexed) =>
+      index({ ...listing, rows: rules.select(listing.rows) }, last, rules);
     // If the served listing was not compared with peers, their history is continued, not its own.
-    const indexed = await indexOf(accepted, before && earlier ? await indexOf(earlier) : before);
+    const indexed = await indexOf(toServe, last && earlier ? await indexOf(earlier) : last);
 
     if (isNew) {
       listingCheck.remember(served, acceptedLoss !== undefined);
       failuresInARow = 0;
     }
-    heldBack = heldBackIn(kind, indexed.rows, accepted);
-    publish(accepted, indexed, origin);
+    heldBackCounts = heldBackIn(kind, indexed.rows, toServe);
+    publish(toServe, indexed, origin);
     if (acceptedLoss)
       log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
     if (isNew) loggedFacts.clear();
-    logGuarded(log, kind, result, metrics.acceptedChange, loggedFacts);
-    logAccepted(log, kind, before, indexed, origin, freshMs);
+    logHeldBackAndAccepted(log, kind, result, metrics.acceptedChange, loggedFacts);
+    logNewSnapshot(log, kind, last, indexed, origin, freshMs);
     if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
     options.onPublished();
-    if (isNew) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
+    if (isNew) scheduleAfter(indexed, last === undefined && origin !== 'upstream');
     // The peer may serve values that are held back here: the listing of an early refresh corrects it.
     if (origin === 'peer' && memory.beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
     if (isNew) leaveOldService();
     return indexed;
   }
 
-  /** Checks a whole listing. @throws HeldBackError, after which hold-back periods that `sent` interrupts begin anew */
-  function lossAcceptedIn(sent: Fetched<Row>, served: GuardedListing<Row>): string | undefined {
+  /**
+   * Checks a whole listing.
+   *
+   * @returns a text about a large loss that is accepted now; undefined without one
+   * @throws HeldBackError, after which hold-back periods that `sent` interrupts begin anew
+   */
+  function checkWholeListing(sent: Fetched<Row>, served: GuardedListing<Row>): string | undefined {
     try {
       return listingCheck.check(served, sent);
     } catch (error) {
-      restartPeriods(served, withRestartedPeriods(kind, served, sent));
+      servePeriodsOf(served, withRestartedPeriods(kind, served, sent));
       throw error;
     }
   }
 
   /**
-   * Whether the memory of a peer's guard is continued, so that gateways that share agree, and not that of this gateway.
-   * If the peer's memory began later, it may have had nothing to compare its first listing with.
+   * True if the memory of a peer's guard is at least as old as that of this gateway. Then it is continued, so that all
+   * gateways agree. The first listing of a younger memory may have been compared with nothing.
    */
   const isFromSenior = (origin: SnapshotOrigin, { guard, takenAt }: Fetched<Row>) =>
     origin === 'peer' && guarded !== undefined && (guard?.beganAt || takenAt) <= guarded.guard.beganAt;
 
   /**
-   * Collects the values that earlier gateways have accepted, as one listing. A first listing is compared with it. It has
-   * the rows and the memory of `fetched`, if that is from disk or from a peer, or else those of the newest listing of a
-   * peer, and the values of other stored listings. Undefined without any, or if peers cannot be asked again.
+   * Collects the values that earlier gateways have accepted, as one listing, with which a first listing is compared. It
+   * has the rows and the memory of `fetched`, if that is from disk or from a peer, or else those of the newest listing of
+   * a peer, and the values of other stored listings. Undefined if there are none, or if peers could not be asked last
+   * time and cannot be asked now. Sets `mustCompareLater`.
    */
-  async function acceptedBefore(origin: SnapshotOrigin, fetched: Fetched<Row>) {
+  async function listingOfEarlierGateways(origin: SnapshotOrigin, fetched: Fetched<Row>) {
     const own = origin === 'upstream' ? undefined : fetched;
     const continued = own ?? (await peers.newest(name, kind, 0));
     const { others, isWhole } = await readOthers();
     if (mustCompareLater && !isWhole) return undefined;
     mustCompareLater = !own && !isWhole;
     const known = withKnownFacts(kind, continued, others);
-    // Of stored demo data, only the history is used: there is nothing to compare with.
+    // Stored demo data leaves no rows here, only a history: then nothing is compared.
     if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length))
       log.info(
         { listing: name },
@@ -294,7 +300,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const beganAt = ({ key }: HeldRow<Row>) => Math.min(periods.get(key) ?? 0, Date.now());
     // In its turn: a listing that is being checked now would bring back the earlier times.
     lastAccept = lastAccept.then(
-      () => guarded && restartPeriods(guarded, withLaterPeriods(guarded, beganAt)),
+      () => guarded && servePeriodsOf(guarded, withLaterPeriods(guarded, beganAt)),
     );
   }
 
@@ -314,7 +320,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     }
     const retryInMs = Math.round(Math.min(Math.max(pauseMs, error.retryAfterMs ?? 0), LONGEST_PAUSE_MS));
     metrics.refresh(name, heldBackFor ? 'held_back' : code, heldBackFor);
-    const { heldBack } = listingCheck;
+    const { pendingLoss: heldBack } = listingCheck;
     const periods = guarded?.guard.held.map(({ key, since }): [string, number] => [key, since]);
     lease?.fail({ code, message, at, failuresInARow, heldBack, periods }, retryInMs);
     logRejected(log, name, snapshot, service, error, retryInMs, heldBackFor);
@@ -336,10 +342,10 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return error;
   }
 
-  /** Serves the times of held-back rows and doubted prices that have changed. */
-  function restartPeriods(served: GuardedListing<Row>, restarted: GuardedListing<Row>): void {
-    guarded = restarted;
-    if (restarted !== served) void applyRules();
+  /** Replaces the served listing by one with other periods, and guards it again if they differ. */
+  function servePeriodsOf(served: GuardedListing<Row>, changed: GuardedListing<Row>): void {
+    guarded = changed;
+    if (changed !== served) void applyRules();
   }
 
   /** Guards the served listing again: with the present rules, and with the present times of its held-back rows. */
@@ -368,8 +374,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * `freshMs`: the answer may have been slow. After a first listing from a peer or from disk, it may be due
    * in `LEAST_PAUSE_MS`.
    */
-  function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
-    const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
+  function scheduleAfter(accepted: Indexed, isFirstFromStore: boolean): void {
+    const leastMs = isFirstFromStore ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
@@ -412,7 +418,10 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     refreshNow(): void {
       if (!stopped) refresh();
     },
-    /** Refreshes for the operator. Ends a pause after UPSTREAM_GONE, but no other pause. Rejects with an UpstreamError. */
+    /**
+     * Refreshes for the operator. A Retry-After and the breaker still apply; with Redis also the shared pause after a
+     * failure, except after UPSTREAM_GONE. Rejects with an UpstreamError.
+     */
     async refreshOnRequest(): Promise<Indexed> {
       if (lastFailure?.error.code === 'UPSTREAM_GONE') await peers.endPause(name);
       return refresh();
@@ -449,12 +458,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
         rows: snapshot?.rows.length ?? 0,
         rejectedRows: snapshot?.rejected.count ?? 0,
         /** Listed rows with held-back facts, and new rows that wait, except those that wait to replace a listed row. */
-        heldBackRows: heldBack.rows,
+        heldBackRows: heldBackCounts.rows,
         /** The held-back facts on which no `keep` rule decides. */
-        openFacts: heldBack.facts,
+        openFacts: heldBackCounts.facts,
         version: snapshot?.digest ?? null,
         /** Whether a new listing is held back as a whole, so that an older snapshot is served. */
-        isHeldBack: listingCheck.heldBack !== undefined,
+        isHeldBack: listingCheck.pendingLoss !== undefined,
         /** Whether the last refresh failed because the upstream says that it is gone. */
         isGone: failuresInARow > 0 && error?.code === 'UPSTREAM_GONE',
         /** The last failed refresh, even if a later one succeeded. */

@@ -4,6 +4,7 @@
  */
 import { groupBy } from '../domain/keyed-rows.js';
 import { type HeldBackFact, type ListingRow, NOTHING_HELD_BACK } from '../domain/listing.js';
+import { REPLACED } from '../domain/listing-memory.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import { type Contradiction, heldFact, type RowGuard } from './row-guard.js';
 
@@ -15,6 +16,34 @@ export const MAX_GONE = 10_000;
  */
 const MAX_SUCCESSORS = 10;
 
+/** The rows under the key of a row that the upstream no longer sends. */
+const NOT_SENT: readonly never[] = [];
+
+/** Finds the rows that may replace an old one: sent rows with its symbol on its chain that are new in some way. */
+function findSuccessors<Row extends ListingRow>(
+  { sentRows, acceptedBefore, heldBefore, newcomers, returned, arrived, lookalikeIn }: RowGuard<Row>,
+  isAnyRemoved: boolean,
+) {
+  const byLookalike = (keys: Iterable<string>) => groupBy(keys, (key) => lookalikeIn(sentRows, key));
+  const heldNewcomers = [...newcomers].filter((key) => heldBefore.has(key));
+  const recent = [...(isAnyRemoved ? arrived.keys() : [])].filter(
+    (key) => sentRows.has(key) && acceptedBefore.has(key),
+  );
+  return {
+    /** New rows, by lookalike like all of these groups. */
+    newcomers: byLookalike(newcomers),
+    /** New rows that the served listing holds back already. */
+    heldNewcomers: byLookalike(heldNewcomers),
+    /** New rows, and removed ones that are sent again: the symbol can return to such a row. */
+    coming: byLookalike([...newcomers, ...returned]),
+    /** Listed rows that were added within the hold-back period: the symbol can move to such a row. */
+    recent: byLookalike(recent),
+    hasHeldNewcomers: heldNewcomers.length > 0,
+  };
+}
+
+const ADDRESS = { fact: 'address', of: ({ address = '' }: ListingRow) => address } as const;
+
 /**
  * Completes the decisions after `RowGuard.decide` has decided on all sent rows. It yields to requests.
  *
@@ -23,86 +52,68 @@ const MAX_SUCCESSORS = 10;
 export async function settleRemovedRows<Row extends ListingRow>(
   guard: RowGuard<Row>,
 ): Promise<readonly Contradiction<Row>[]> {
-  const { kind, rules, takenAt, served, sentRows, gone, arrived, rows, held, newcomers, returned } = guard;
+  const { kind, rules, takenAt, sentAt, acceptedBefore, sentRows, gone, arrived } = guard;
+  const { rows, held, newcomers, returned } = guard;
   const { lookalikeOf } = kind;
-  const lookalikeOfSent = (key: string) => guard.lookalikeIn(sentRows, key);
   const isKeptAddress = (key: string) => rules.keptFacts(key)?.has('address') === true;
-  /** Whether new rows with the symbol of this removed row wait: for the hold-back period, or while a rule keeps it. */
-  const isGuarded = (key: string, at: number) => guard.isRecent(at) || isKeptAddress(key);
 
-  const removed = [...served].filter(([key]) => !rows.has(key));
+  const removed = [...acceptedBefore].filter(([key]) => !rows.has(key));
+  const successors = findSuccessors(guard, removed.length > 0);
   /** The lookalikes of rows that a `keep` rule protects from being replaced. */
-  const kept = new Set(
+  const protectedLookalikes = new Set(
     [...removed, ...Array.from(gone, ([key, { row }]) => [key, row] as const)]
       .filter(([key]) => isKeptAddress(key) && !rows.has(key))
       .map(([, row]) => lookalikeOf(row)),
   );
   /** Whether a `keep` rule refuses a new row: in place of another row, or with its values. */
   const isRefused = (newKey: string, lookalike: string | undefined) =>
-    kept.has(lookalike) || held.get(newKey)?.isKept === true;
-  const newByLookalike = groupBy(newcomers, lookalikeOfSent);
-  const heldNewcomers = [...newcomers].filter((key) => guard.heldBefore.has(key));
-  const heldByLookalike = groupBy(heldNewcomers, lookalikeOfSent);
-  // A symbol can also return to a removed row, or move to one that was added a short time ago.
-  const comingByLookalike = groupBy([...newcomers, ...returned], lookalikeOfSent);
-  const recent = [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
-  const recentByLookalike = removed.length === 0 ? undefined : groupBy(recent, lookalikeOfSent);
+    protectedLookalikes.has(lookalike) || held.get(newKey)?.isKept === true;
 
-  const waiting: Contradiction<Row>[] = [];
+  const challenged: Contradiction<Row>[] = [];
   const toHoldBack = new Set<string>();
   /** The lookalikes that {@link MAX_SUCCESSORS} or more new rows share. */
-  const crowded = new Set<string>();
+  const crowded = new Set<string | undefined>();
   /** The keys of new rows that are accepted in place of a row. */
   const acceptedSuccessors = new Set<string>();
   /** The keys of the rows that these replace. */
   const replaced = new Set<string>();
 
-  /**
-   * Decides on the new rows with the symbol of this row.
-   *
-   * @param goneAt when the row was removed; undefined while it is listed
-   * @returns whether there are such rows and all of them are held back: then the row stays listed, or the new rows wait
-   */
-  function settleSuccessors(key: string, row: Row, goneAt?: number): boolean {
+  /** Of the rows in a group of {@link findSuccessors}, those with the symbol of this row. */
+  function firstOf(group: ReadonlyMap<string | undefined, readonly string[]>, row: Row): readonly string[] {
     const lookalike = lookalikeOf(row);
-    if (lookalike === undefined) return false;
-    const isKept = kept.has(lookalike);
-    const among =
-      goneAt === undefined ? comingByLookalike : isGuarded(key, goneAt) ? newByLookalike : heldByLookalike;
-    const successors = among.get(lookalike)?.slice(0, MAX_SUCCESSORS) ?? [];
-    if (successors.length === MAX_SUCCESSORS) crowded.add(lookalike);
-    if (goneAt === undefined)
-      successors.push(...(recentByLookalike?.get(lookalike)?.slice(0, MAX_SUCCESSORS) ?? []));
+    const alike = (lookalike !== undefined && group.get(lookalike)) || [];
+    if (alike.length >= MAX_SUCCESSORS) crowded.add(lookalike);
+    return alike.slice(0, MAX_SUCCESSORS);
+  }
+
+  /**
+   * Decides whether new rows may replace an old one.
+   *
+   * @returns the oldest held-back fact if all new rows are held back; undefined if one is accepted, or if there is none
+   */
+  function heldBackInPlaceOf(key: string, row: Row, newKeys: readonly string[]): HeldBackFact | undefined {
+    const lookalike = lookalikeOf(row);
+    const isKept = protectedLookalikes.has(lookalike);
     const open: HeldBackFact[] = [];
-    for (const newKey of successors) {
+    for (const newKey of newKeys) {
       const newRow = sentRows.get(newKey) as Row;
-      const since = served.has(newKey)
-        ? guard.sinceOf(key, [], isKept)
+      const since = acceptedBefore.has(newKey)
+        ? guard.sinceOf(key, NOT_SENT, isKept)
         : guard.sinceOf(newKey, [newRow], isRefused(newKey, lookalike));
-      const fact = heldFact({ fact: 'address', of: ({ address = '' }) => address }, row, [newRow], since);
-      const by = guard.accepter(key, [fact], since, isKept);
+      const fact = heldFact(ADDRESS, row, [newRow], since);
+      const by = guard.acceptedBy(key, [fact], since, isKept);
       if (by === undefined) {
         open.push(fact);
         if (newcomers.has(newKey)) toHoldBack.add(newKey);
       } else {
-        guard.accepted.push({ row, facts: [fact], by });
+        guard.changes.push({ row, facts: [fact], by });
         acceptedSuccessors.add(newKey);
         replaced.add(key);
       }
     }
+    if (open.length < newKeys.length) return undefined;
     // Equal times are sorted by address, because `asSent` changes the order of the rows.
-    const [fact] = open.sort(
-      (one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1),
-    );
-    if (fact === undefined || open.length < successors.length) return false;
-    // While this row is listed, rows that were removed and are sent again are held back, too.
-    for (const newKey of successors) if (returned.has(newKey)) toHoldBack.add(newKey);
-    if (goneAt === undefined) {
-      const { row: shown, accepted } = guard.keptRow(key, row);
-      rows.set(key, kind.heldBack(shown, [fact]));
-      held.set(key, { key, rows: [], since: guard.sinceOf(key, [], isKept), accepted, isKept });
-    } else if (fact.since === guard.sentAt) waiting.push({ row, facts: [fact] });
-    return true;
+    return open.sort((one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1))[0];
   }
 
   // While a row's new symbol is held back, the row is served with its old symbol. So new rows that have this old
@@ -110,25 +121,42 @@ export async function settleRemovedRows<Row extends ListingRow>(
   const oldSymbols = [...held.values()].map(({ key, rows: present, isKept }) => {
     const lookalike = guard.lookalikeIn(rows, key);
     if (present.some((row) => lookalikeOf(row) === lookalike)) return undefined;
-    if (isKept) kept.add(lookalike);
+    if (isKept) protectedLookalikes.add(lookalike);
     return lookalike;
   });
+  // Rows that were removed earlier: new rows wait for the hold-back period, or while a rule keeps the address. After
+  // that, only new rows that already wait are decided on.
   await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
-    const isOpen = (isGuarded(key, at) || heldNewcomers.length > 0) && !rows.has(key);
-    if (isOpen && !settleSuccessors(key, row, at) && replaced.has(key)) gone.set(key, { row, at: 0 });
+    const isGuarded = guard.isRecent(at) || isKeptAddress(key);
+    if (rows.has(key) || !(isGuarded || successors.hasHeldNewcomers)) return;
+    const newKeys = firstOf(isGuarded ? successors.newcomers : successors.heldNewcomers, row);
+    const fact = heldBackInPlaceOf(key, row, newKeys);
+    if (fact?.since === sentAt) challenged.push({ row, facts: [fact] });
+    if (!fact && replaced.has(key)) gone.set(key, { row, at: REPLACED });
   });
+  // Rows that are missing in this listing for the first time: such a row stays listed while all new ones are held back.
   await forEachInSteps(removed, ([key, row]) => {
-    if (settleSuccessors(key, row)) return;
+    const newKeys = [...firstOf(successors.coming, row), ...firstOf(successors.recent, row)];
+    const fact = heldBackInPlaceOf(key, row, newKeys);
+    if (fact) {
+      for (const newKey of newKeys) if (returned.has(newKey)) toHoldBack.add(newKey);
+      const isKept = protectedLookalikes.has(lookalikeOf(row));
+      const { row: shown, replaced: accepted } = guard.keptRow(key, row);
+      rows.set(key, kind.heldBack(shown, [fact]));
+      const since = guard.sinceOf(key, NOT_SENT, isKept);
+      held.set(key, { key, rows: NOT_SENT, since, accepted, isKept });
+      return;
+    }
     // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
     const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
-    const at = replaced.has(key) ? 0 : takenAt;
+    const at = replaced.has(key) ? REPLACED : takenAt;
     if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
   });
   const ofOldSymbols = [...new Set(oldSymbols)].flatMap(
-    (lookalike) => (lookalike && newByLookalike.get(lookalike)) || [],
+    (lookalike) => (lookalike && successors.newcomers.get(lookalike)) || [],
   );
   const ofCrowded = [...crowded].flatMap(
-    (lookalike) => newByLookalike.get(lookalike)?.slice(MAX_SUCCESSORS) ?? [],
+    (lookalike) => successors.newcomers.get(lookalike)?.slice(MAX_SUCCESSORS) ?? [],
   );
   for (const key of [...toHoldBack, ...ofOldSymbols, ...ofCrowded]) {
     if (acceptedSuccessors.has(key)) continue;
@@ -139,5 +167,5 @@ export async function settleRemovedRows<Row extends ListingRow>(
   }
   for (const key of [...newcomers, ...returned]) if (rows.has(key)) arrived.set(key, takenAt);
   for (const key of rows.keys()) gone.delete(key);
-  return waiting;
+  return challenged;
 }

@@ -49,9 +49,9 @@ export function createRowGuard<Row extends ListingRow>(
   const sentAt = sentAtOf(sent);
   const { keyOf, guarded, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
-  // Partial rules lack rows that `keep` rules may name.
+  // While rules are partial, a `keep` rule that is not resolved yet may forbid a change: time must not accept it.
   const timeAccepts = Number.isFinite(holdBackMs) && !rules.isPartial;
-  const served = before ? acceptedRows(kind, before) : new Map<string, Row>();
+  const acceptedBefore = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
   const heldBefore = heldByKey(memory);
   const gone = new Map(memory.gone.map((each) => [keyOf(each.row), each]));
@@ -62,15 +62,15 @@ export function createRowGuard<Row extends ListingRow>(
   };
   /** The lookalikes of rows that are listed only because a new row must not replace them yet. */
   const contested = new Set(
-    memory.held.filter(({ rows }) => rows.length === 0).map(({ key }) => lookalikeIn(served, key)),
+    memory.held.filter(({ rows }) => rows.length === 0).map(({ key }) => lookalikeIn(acceptedBefore, key)),
   );
   const isContested = (key: string) => contested.size > 0 && contested.has(lookalikeIn(sentRows, key));
   const arrived = new Map(memory.arrived.filter(([key, at]) => isRecent(at) || isContested(key)));
   // If only demo data is stored, `before` has no rows: it is there for the history of the token list.
-  const isFirst = served.size === 0 && gone.size === 0 && memory.held.length === 0;
+  const isFirst = acceptedBefore.size === 0 && gone.size === 0 && memory.held.length === 0;
   const rows = new Map<string, Row>();
   const held = new Map<string, HeldRow<Row>>();
-  const accepted: Accepted<Row>[] = [];
+  const changes: Accepted<Row>[] = [];
   const newcomers = new Set<string>();
   const returned = new Set<string>();
 
@@ -79,7 +79,7 @@ export function createRowGuard<Row extends ListingRow>(
    * `baseline`. Undefined if the sent rows contradict each other on a fact that is neither known nor kept by a rule.
    */
   function knownRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
-    const known = served.get(key) ?? gone.get(key)?.row;
+    const known = acceptedBefore.get(key) ?? gone.get(key)?.row;
     if (known) return known;
     const decimals = baseline?.(key);
     const facts: readonly Fact[] = decimals === undefined ? [] : [['decimals', String(decimals)]];
@@ -89,13 +89,13 @@ export function createRowGuard<Row extends ListingRow>(
     return withFacts(kind, first, facts);
   }
 
-  /** Gives a row the values of `keep` rules. `accepted` has the values that these replace. */
-  function keptRow(key: string, row: Row): { readonly row: Row; readonly accepted: readonly Fact[] } {
+  /** Gives a row the values of `keep` rules. `replaced` has the values that these replace. */
+  function keptRow(key: string, row: Row): { readonly row: Row; readonly replaced: readonly Fact[] } {
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
     const facts = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
     const kept = withFacts(kind, row, facts);
     const replaced = kept === row ? [] : contradictedFacts(guarded, kept, row);
-    return { row: kept, accepted: replaced.map(({ fact, of }) => [fact, of(row)]) };
+    return { row: kept, replaced: replaced.map(({ fact, of }) => [fact, of(row)]) };
   }
 
   /**
@@ -113,7 +113,7 @@ export function createRowGuard<Row extends ListingRow>(
   }
 
   /** Why a contradiction is accepted; undefined if it is held back. @param isKept as in `sinceOf` */
-  function accepter(
+  function acceptedBy(
     key: string,
     facts: readonly HeldBackFact[],
     since: number,
@@ -124,14 +124,17 @@ export function createRowGuard<Row extends ListingRow>(
     return timeAccepts && !isKept && takenAt - since >= holdBackMs ? 'time' : undefined;
   }
 
-  /** Decides on the rows that were sent under one key. If there are several, they contradict each other. */
+  /**
+   * Decides on the rows that were sent under one key. If there are several, they contradict each other. Also notes new
+   * and returned rows, for `settleRemovedRows`.
+   */
   function decide(key: string, present: readonly [Row, ...Row[]]): void {
     const [row] = present;
     const known = knownRow(key, present);
     if (known === undefined) return;
-    const { row: expected, accepted: replaced } = keptRow(key, known);
-    if (present.length === 1 && !served.has(key)) {
-      if (served.size > 0 && gone.has(key)) returned.add(key);
+    const { row: expected, replaced } = keptRow(key, known);
+    if (present.length === 1 && !acceptedBefore.has(key)) {
+      if (acceptedBefore.size > 0 && gone.has(key)) returned.add(key);
       else if (!isFirst && !gone.has(key)) newcomers.add(key);
     }
     const differing = new Set(present.flatMap((each) => contradictedFacts(guarded, each, expected)));
@@ -140,12 +143,12 @@ export function createRowGuard<Row extends ListingRow>(
     const isKept = [...differing].some(({ fact }) => rules.keptFacts(key)?.has(fact));
     const since = sinceOf(key, present, isKept);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
-    const by = present.length === 1 ? accepter(key, facts, since, isKept) : undefined;
-    if (by !== undefined) accepted.push({ row, facts, by });
+    const by = present.length === 1 ? acceptedBy(key, facts, since, isKept) : undefined;
+    if (by !== undefined) changes.push({ row, facts, by });
     else {
       rows.set(key, kind.heldBack(expected, facts));
       // If first rows contradict each other, none is accepted: the rule's value stays after the rule is deleted.
-      const isAccepted = present.length === 1 || served.has(key);
+      const isAccepted = present.length === 1 || acceptedBefore.has(key);
       held.set(key, { key, rows: present, since, accepted: isAccepted ? replaced : [], isKept });
     }
   }
@@ -157,7 +160,7 @@ export function createRowGuard<Row extends ListingRow>(
     sentAt,
     isFirst,
     /** The rows of `before`, as they were accepted. */
-    served,
+    acceptedBefore,
     sentRows,
     /** The removed rows. */
     gone,
@@ -168,7 +171,8 @@ export function createRowGuard<Row extends ListingRow>(
     /** The rows to serve, by key. */
     rows,
     held,
-    accepted,
+    /** The accepted changes. */
+    changes,
     /** The keys of sent rows that are neither listed nor known as removed; none in the very first listing. */
     newcomers,
     /** The keys of removed rows that are sent again. */
@@ -178,17 +182,17 @@ export function createRowGuard<Row extends ListingRow>(
     lookalikeIn,
     keptRow,
     sinceOf,
-    accepter,
+    acceptedBy,
     decide,
   };
 }
 
 export function heldFact<Row>(
   { fact, of }: FactOf<Row>,
-  served: Row,
+  expected: Row,
   present: readonly Row[],
   since: number,
 ) {
   const upstream = [...new Set(present.map(of))].join(' and ');
-  return Object.freeze({ fact, served: of(served), upstream, since });
+  return Object.freeze({ fact, served: of(expected), upstream, since });
 }

@@ -44,16 +44,16 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The operator's rules, resolved with the chains that were guarded last. */
   let resolved = rulesFor(rules);
   /**
-   * Identifies the chains with which the tokens were last guarded. When chains change, the tokens are guarded again,
+   * The cursor of the chains with which the tokens were last guarded. When chains change, the tokens are guarded again,
    * because the decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
-  let usedChains: string | undefined;
-  const presentChains = () => chains.snapshot?.history.changes.cursor;
+  let chainsCursorOfTokens: string | undefined;
+  const chainsCursor = () => chains.snapshot?.history.changes.cursor;
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
   /** The decimals of the native currency of a chain. */
   const baselineOfChains: Baseline = (chainKey) => baseline(tokenKey(chainKey, NATIVE_PLACEHOLDER));
-  /** Also the last accepted decimals of other upstreams, before the first token listing, and those of native currencies. */
+  /** Like `baseline`; but first the decimals that were last accepted at another upstream, and last those of native currencies. */
   const baselineOfRoutes: Baseline = (key) =>
     tokens.earlier(key)?.decimals ?? baseline(key) ?? nativeDecimals(partsOfTokenKey(key));
   /** The decimals of a native asset in the chain listing; undefined for other tokens. */
@@ -68,10 +68,11 @@ export function createSnapshots(options: SnapshotsOptions) {
     fetch: () => service.fetch('chains'),
     async guard(sent, before) {
       const ofSent = rulesFor(rules, before, sent.rows);
-      const options = { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains };
-      const result = await guardListing(options, sent, before);
+      const guardOptions = { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains };
+      const result = await guardListing(guardOptions, sent, before);
       const listing = assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs);
       logUnnumbered(log, listing, before);
+      // Not `rules`, which may have changed while the rows were guarded.
       const next = rulesFor(ofSent.given, listing);
       // If the rules still name the same rows, what depends on them stays valid.
       const isSame = next.given === resolved.given && next.rows === resolved.rows && !resolved.isPartial;
@@ -88,9 +89,9 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before) {
       // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
-      const options = { kind: TOKENS, holdBackMs, rules: resolved, baseline };
-      const result = await guardListing(options, sent, before);
-      usedChains = presentChains();
+      const guardOptions = { kind: TOKENS, holdBackMs, rules: resolved, baseline };
+      const result = await guardListing(guardOptions, sent, before);
+      chainsCursorOfTokens = chainsCursor();
       const compared = compareNatives(result.listing, before, chains.guarded?.rows ?? []);
       return { ...result, listing: await guardPrices(compared, before) };
     },
@@ -100,15 +101,15 @@ export function createSnapshots(options: SnapshotsOptions) {
   const refreshers = { chains, tokens };
   /** Whether no token may be served yet: a rule may hide it, but names a chain that only the chain listing identifies. */
   const mustHideTokens = () => rulesOf(tokens.snapshot).isPartial;
-  /** Ends when the tokens are guarded with the last rules or chains. */
+  /** Resolves when the tokens are guarded with the last rules or chains. */
   let reapplied: Promise<void> | undefined;
   const servedTokens = () => (mustHideTokens() ? undefined : tokens.snapshot);
   const first: FirstSnapshots = {
     chains: chains.current,
     async tokens() {
       if (mustHideTokens()) await chains.current();
-      const first = await tokens.current();
-      if (!mustHideTokens()) return first;
+      const firstTokens = await tokens.current();
+      if (!mustHideTokens()) return firstTokens;
       // The chains came while the first tokens were checked.
       await reapplied;
       return tokens.current();
@@ -150,11 +151,12 @@ export function createSnapshots(options: SnapshotsOptions) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
     const known = demoFacts.chains.filter(({ chainKey }) => sentKeys.has(chainKey));
-    // A stored row still has the identifier that it claims, even if another chain got it.
+    // A stored row still has the identifier that it claims, even if another chain got it. So such rows are left out.
     const unnumbered = new Set(guard?.unnumbered);
     const numbered = [...sent, ...known, ...gone, ...rows].filter(
       ({ chainKey }) => !unnumbered.has(chainKey),
     );
+    // Of several chains with one identifier, the last one counts.
     return resolveRules(given, [...demoFacts.chains, ...numbered], guard !== undefined);
   }
 
@@ -173,7 +175,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     if (!chains.guarded) return;
     // If the rules have changed while the chains were checked, tokens get the new rules with them.
     if (resolved.given !== rules) void chains.applyRules();
-    else if (usedChains !== presentChains() || tokens.snapshot?.rules !== resolved) {
+    else if (chainsCursorOfTokens !== chainsCursor() || tokens.snapshot?.rules !== resolved) {
       reapplied = tokens.applyRules();
     } else if (tokens.guarded && checkedRules !== rules) {
       checkedRules = rules;
@@ -188,8 +190,8 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   function now(): number {
     const { snapshot } = tokens;
-    const now = Date.now();
-    return snapshot ? snapshot.takenAt + snapshot.ageAt(now) : now;
+    const clock = Date.now();
+    return snapshot ? snapshot.takenAt + snapshot.ageAt(clock) : clock;
   }
 
   return {

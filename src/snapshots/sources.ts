@@ -11,7 +11,7 @@ import type { TokenSnapshot } from './snapshot.js';
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
-/** The shortest pause between two requests (ms). It matters only if the interval is very short for the number of tokens. */
+/** The shortest pause between two requests (ms), also after an answer of a peer, and the first pause after a failure. */
 const LEAST_PAUSE_MS = 10;
 /** The longest pause after a failure (ms), unless the error asks for more. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
