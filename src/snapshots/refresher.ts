@@ -13,9 +13,10 @@ import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
+import { createEarlierGateways } from './earlier-gateways.js';
 import type { ListingState } from './freshness.js';
 import { type GuardedListing, type GuardResult, heldBackIn } from './guard.js';
-import { asSent, withKnownFacts } from './known-rows.js';
+import { asSent } from './known-rows.js';
 import {
   checkFirstListing,
   createListingCheck,
@@ -85,6 +86,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   const freshMs = options[`${name}FreshMs`];
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   const listingCheck = createListingCheck(kind, options.holdBackShrink, options.holdBackTimes);
+  const earlierGateways = createEarlierGateways(kind, options);
   let snapshot: Indexed | undefined;
   /** The listing behind `snapshot`, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
@@ -95,13 +97,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let failuresInARow = 0;
   /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
   let newestAt = 0;
-  /**
-   * True if peers could not be asked, so the listing is not compared with the values that they have accepted yet. Until
-   * then it is not shared, because it would replace those values.
-   */
-  let mustCompareLater = false;
-  /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
-  let ofOtherUpstreams: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -119,10 +114,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function runRefresh(): Promise<Indexed> {
-    if (!guarded && !ofOtherUpstreams) {
-      const known = withKnownFacts(kind, undefined, (await readOthers()).others);
-      ofOtherUpstreams = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
-    }
+    if (!guarded) await earlierGateways.readRows();
     const leased = await peers.lease(name, kind, newestAt);
     if (leased.is === 'too early') throw backOff(leased);
     try {
@@ -131,7 +123,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       const fetched = await fetch();
       metrics.contradictoryRows(name, fetched.contradictory?.size ?? 0);
       const accepted = await accept('upstream', fetched);
-      if (mustCompareLater) leased.fail();
+      if (earlierGateways.mustAskAgain) leased.fail();
       else leased.succeed(stored(accepted));
       return accepted;
     } catch (error) {
@@ -165,8 +157,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
     const acceptedLoss = served && isNew ? checkWholeListing(sent, served) : undefined;
-    const mustCompare = !served || (mustCompareLater && origin === 'upstream');
-    const earlier = mustCompare ? await listingOfEarlierGateways(origin, fetched) : undefined;
+    const earlier = await listingOfEarlierGateways(origin, fetched);
     const before = earlier ?? (isFromSenior(origin, fetched) ? fetched : served);
     const result = await guard(earlier ? { ...sent, history: earlier.history } : sent, before);
     const { takenAt, guard: memory } = result.listing;
@@ -220,36 +211,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   const isFromSenior = (origin: SnapshotOrigin, { guard, takenAt }: Fetched<Row>) =>
     origin === 'peer' && guarded !== undefined && (guard?.beganAt || takenAt) <= guarded.guard.beganAt;
 
-  /**
-   * Collects the values that earlier gateways have accepted, as one listing, with which a first listing is compared. It
-   * has the rows and the memory of `fetched`, if that is from disk or from a peer, or else those of the newest listing of
-   * a peer, and the values of other stored listings. Undefined if there are none, or if peers could not be asked last
-   * time and cannot be asked now. Sets `mustCompareLater`.
-   */
+  /** The listing to compare a first one with, if there is one; undefined if the served listing was compared already. */
   async function listingOfEarlierGateways(origin: SnapshotOrigin, fetched: Fetched<Row>) {
-    const own = origin === 'upstream' ? undefined : fetched;
-    const continued = own ?? (await peers.newest(name, kind, 0));
-    const { others, isWhole } = await readOthers();
-    if (mustCompareLater && !isWhole) return undefined;
-    mustCompareLater = !own && !isWhole;
-    const known = withKnownFacts(kind, continued, others);
-    // Stored demo data leaves no rows here, only a history: then nothing is compared.
-    if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length))
-      log.info(
-        { listing: name },
-        `The first ${name} listing is compared with what earlier gateways have served`,
-      );
+    const isFromUpstream = origin === 'upstream';
+    if (guarded && !(isFromUpstream && earlierGateways.mustAskAgain)) return undefined;
+    const known = await earlierGateways.listing(isFromUpstream ? undefined : fetched);
     return known && { ...known, history: withHigherVersion(known.history, snapshot?.history.tokenList) };
-  }
-
-  /**
-   * Reads the listings on disk and in Redis that must not be served, such as those of another upstream. The guard
-   * compares new rows with them. `isWhole` is false if the peers cannot be asked now.
-   */
-  async function readOthers() {
-    const ofPeers = await peers.readOthers(name, kind);
-    const others = [...((await disk?.readOthers(kind)) ?? []), ...(ofPeers ?? [])];
-    return { others, isWhole: ofPeers !== undefined };
   }
 
   /** Serves the snapshot, stores it on disk, and offers it to peers. */
@@ -257,7 +224,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const before = snapshot?.history;
     guarded = listing;
     snapshot = accepted;
-    ofOtherUpstreams = undefined;
+    earlierGateways.forgetRows();
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
     if (origin === 'peer') service.forgetGone?.();
     const toStore = stored(accepted);
@@ -265,7 +232,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
     if (!isStored) disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
     const isRevised = origin === 'rules' && toStore.history?.tokenList !== before?.tokenList;
-    if (!mustCompareLater) peers.offer(name, kind, toStore, isRevised);
+    if (!earlierGateways.mustAskAgain) peers.offer(name, kind, toStore, isRevised);
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */
@@ -365,7 +332,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
-    if (mustCompareLater) refresh();
+    if (earlierGateways.mustAskAgain) refresh();
     else await adoptNewest();
   }
 
@@ -442,7 +409,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       return guarded;
     },
     /** The row that was last accepted at another upstream. Undefined once a listing is served: its memory has the row. */
-    earlier: (key: string) => ofOtherUpstreams?.get(key),
+    earlier: earlierGateways.row,
     /** Times are milliseconds since 1970. */
     status(now: number) {
       const ageMs = snapshot?.ageAt(now) ?? null;
