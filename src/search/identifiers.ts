@@ -2,17 +2,17 @@
 import { createHash } from 'node:crypto';
 import { isNativePlaceholder } from '../domain/addresses.js';
 
-/** The meaning of a typed word that is no word of a name or symbol. CAIP-2 identifiers are in lower case. */
+/** The meaning of a typed word that is no word of a name or symbol. All but `addresses` are in lower case. */
 export interface Identifier {
-  /** The addresses that the word may stand for, in the letter case as typed. */
+  /** The addresses that the word may stand for. */
   readonly addresses: readonly string[];
-  /** The start of the address in lower case, or the whole address. */
+  /** The start of the address, or the whole address. */
   readonly addressStart?: string;
-  /** The end of the address in lower case, if the middle of the address was left out. */
+  /** The end of the address, if its middle was left out. */
   readonly addressEnd?: string;
-  /** The chain that the word identifies. */
+  /** The CAIP-2 identifier of the chain that the word names. */
   readonly caip2?: string;
-  /** The address counts only on this chain. */
+  /** The CAIP-2 identifier of the only chain on which the address counts. */
   readonly addressOn?: string;
 }
 
@@ -102,7 +102,6 @@ export function withWholeTypes(words: readonly string[]): readonly string[] {
   return whole;
 }
 
-/** A word without the punctuation around it, such as quotes. */
 export function withoutPunctuationAround(typed: string): string {
   return BETWEEN_PUNCTUATION.exec(typed)?.[0] ?? '';
 }
