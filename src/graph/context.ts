@@ -6,12 +6,10 @@ import { type CostLimits, CostMeter } from './cost.js';
 import { DependencyTracker } from './dependencies.js';
 import { type LoaderOptions, Loaders, type Waiting } from './loaders.js';
 
-/** The part of a context that all operations share. */
 interface ContextOptions extends Config, CostLimits, LoaderOptions {
   readonly log: Logger;
 }
 
-/** The part of a context that differs between operations. */
 export interface OperationFacts extends Waiting {
   /** The id of the request, for log lines; undefined for an operation that does not log. */
   readonly requestId?: string | undefined;
@@ -35,7 +33,6 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     /** Limit on the bytes of the response, at the present size of the token listing. */
     maxResponseBytes: () => maxResponseBytes(listedTokens()),
     introspection,
-    /** The status of both listings at the time of this operation. */
     listings() {
       tracker.note('freshness');
       return snapshots.status(now);

@@ -26,7 +26,6 @@ import { foldText } from '../domain/fold-text.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { PUNCTUATION } from '../search/text.js';
 
-/** The cost of an operation, or of a part of it. */
 export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
@@ -38,10 +37,10 @@ export interface CostLimits extends Pick<Config, 'maxCost' | 'maxRows'> {
   readonly unitsOfWholeToken: number;
 }
 
-/** The part of an operation that its cost depends on. Variables are coerced. */
 interface Selections {
   readonly schema: GraphQLSchema;
   readonly fragments: Record<string, FragmentDefinitionNode>;
+  /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
@@ -112,7 +111,6 @@ export class CostMeter {
     typeOf?: (row: Row) => string,
   ): readonly Row[] {
     if (this.refusal) return [];
-    if (rows.length === 0) return rows;
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
     // Counts, not lists of rows: V8 can treat such a list as long-lived, and then its rows stay in memory, too.
     const counts = new Map<string, number>();
@@ -131,15 +129,12 @@ export class CostMeter {
     this.add({ units, rows: 0 });
   }
 
-  /** Adds the units of an error in place of an object. */
   spendOnError(): void {
     this.fieldUnits += ERROR_FIELD_UNITS;
     this.spend(ERROR_UNITS);
   }
 
-  /**
-   * Adds a cost. @throws OperationLimitError if the operation is over a limit, even if it already was before the call
-   */
+  /** @throws OperationLimitError if the operation is over a limit, even if it already was before the call */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;
@@ -150,14 +145,14 @@ export class CostMeter {
     const { maxCost, maxRows } = this.limits;
     spent.units += units;
     spent.rows += rows;
+    if (this.refusal || (spent.units <= maxCost && spent.rows <= maxRows)) return;
+    const unitLimit = this.unitLimit();
     if (spent.rows > maxRows) {
-      this.refusal ??= limitExceeded(
-        `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
-      );
-    } else if (spent.units > maxCost && spent.units > this.unitLimit()) {
-      this.refusal ??= limitExceeded(
-        `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word; an error can cost ${ERROR_UNITS}.`,
-      );
+      const message = `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`;
+      this.refusal = new OperationLimitError('LIMIT_EXCEEDED', message);
+    } else if (spent.units > unitLimit) {
+      const message = `An operation may cost at most ${unitLimit} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word; an error can cost ${ERROR_UNITS}.`;
+      this.refusal = new OperationLimitError('LIMIT_EXCEEDED', message);
     }
   }
 
@@ -166,10 +161,6 @@ export class CostMeter {
     const { maxCost, unitsOfWholeToken } = this.limits;
     return Math.max(maxCost, UNITS_AROUND_LIST + this.listedTokens() * (1 + unitsOfWholeToken));
   }
-}
-
-function limitExceeded(message: string): OperationLimitError {
-  return new OperationLimitError('LIMIT_EXCEEDED', message);
 }
 
 /** The units for one object, by its selections (one node of the document, or several) and by its type. */
@@ -201,7 +192,7 @@ function unitsOfType(typeName: string, info: GraphQLResolveInfo): number {
   });
 }
 
-/** The units for one object with its selections. Resolvers charge the objects of lists and of abstract types. */
+/** The units for one object with its selections, but without lists and abstract types: resolvers charge these. */
 function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): number {
   const { schema, fragments, variables } = selections;
   let collected: ReadonlyMap<string, readonly FieldNode[]>;
@@ -244,11 +235,12 @@ export function searchUnits(rows: number, query: string): number {
 }
 
 /** An address of at most this length costs no units of its own. Hex addresses have up to 66 characters. */
-export const MAX_USUAL_ADDRESS = 100;
+const MAX_USUAL_ADDRESS = 100;
 /** A unit is for this many further characters: a type of Move can have a hundred addresses, and all of them are folded. */
 const CHARACTERS_OF_UNIT = 4;
 
-/** Units for looking up a long address. A text that is too long for an address is not read. */
+/** Units for looking up an address. A text that is too long for an address is not read. */
 export function addressUnits({ length }: string): number {
-  return Math.ceil((Math.min(length, MAX_LENGTHS.address) - MAX_USUAL_ADDRESS) / CHARACTERS_OF_UNIT);
+  const further = Math.min(length, MAX_LENGTHS.address) - MAX_USUAL_ADDRESS;
+  return Math.max(0, Math.ceil(further / CHARACTERS_OF_UNIT));
 }

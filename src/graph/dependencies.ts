@@ -1,7 +1,7 @@
 /**
  * Dependencies: the data that a response was made from. They are tracked while an operation runs, and stored with its
- * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
- * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
+ * cached response. Before the response is used again, they are compared with the snapshots that are served then. All
+ * times are in milliseconds; points in time are since 1970.
  */
 import { LRUCache } from 'lru-cache';
 import type { Freshness, Reads } from '../snapshots/freshness.js';
@@ -10,8 +10,8 @@ import { LISTING_NAMES, type ListingName, type ServedSnapshots } from '../snapsh
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** The changing data that an operation has read. Times are in milliseconds since 1970. */
-export class TrackedReads {
+/** The changing data that an operation has read. */
+class TrackedReads {
   /** The listings whose rows were read, each with the `state` of its snapshot; undefined without a snapshot. */
   readonly listings: Partial<Record<ListingName, string | undefined>> = {};
   /** Whether a price was read or used to filter or order tokens. */
@@ -32,7 +32,7 @@ export class TrackedReads {
   routeMap: number | undefined = undefined;
 }
 
-/** The data that a part of a response was made from. While this data is the same, the part is the same. */
+/** The data that a part of a response was made from: while it is the same, so is the part. */
 interface ReadsOfPart extends Readonly<TrackedReads> {
   readonly cost: Cost;
 }
@@ -43,18 +43,12 @@ const MAX_SHARED = 8;
 /** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */
 const shared = new LRUCache<string, ReadsOfPart>({ max: MAX_SHARED });
 
-/** Collects the reads of one operation, and separately the reads for parts of its response. */
 export class DependencyTracker {
   private noted = new TrackedReads();
   /** Reads that `repeat` has already compared and noted for this operation. */
   private readonly repeated: ReadsOfPart[] = [];
 
-  /**
-   * @param pinned the snapshots that the operation reads: those that were served when it began, and the first ones that
-   *   it waits for
-   * @param now milliseconds since 1970, by the clock of the operation
-   * @param priceMaxAgeMs a price that is older than this (in milliseconds) is shown as null
-   */
+  /** @param pinned the snapshots that the operation reads: those served when it began, and the first ones that it waits for */
   constructor(
     readonly pinned: ServedSnapshots,
     private readonly cost: CostMeter,
@@ -62,7 +56,6 @@ export class DependencyTracker {
     private readonly priceMaxAgeMs: number,
   ) {}
 
-  /** The listings that were read, and when the oldest routes that were read were fetched. */
   get reads() {
     const { listings, routesTakenAt } = this.noted;
     return { listings: LISTING_NAMES.filter((name) => name in listings), routesTakenAt } satisfies Reads;
@@ -72,7 +65,6 @@ export class DependencyTracker {
     this.noted[flag] = true;
   }
 
-  /** Notes that rows of this listing were read. */
   noteListing(name: ListingName): void {
     this.noted.listings[name] = this.pinned[name]?.state;
   }
@@ -94,7 +86,7 @@ export class DependencyTracker {
     this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, takenAt);
   }
 
-  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the dependency. */
+  /** Whether a price fetched at this time is young enough to show. Notes the dependency. */
   isPriceFresh(asOf: number): boolean {
     const { noted, priceMaxAgeMs } = this;
     const isFresh = asOf >= this.now - priceMaxAgeMs;
@@ -119,7 +111,11 @@ export class DependencyTracker {
     const isWaiting = Object.values(tracked.listings).includes(undefined);
     if (tracked.freshness || tracked.rules || isWaiting) return undefined;
     const { units, rows } = cost.spent;
-    return sharedOf({ ...tracked, cost: { units: units - before.units, rows: rows - before.rows } });
+    const reads = { ...tracked, cost: { units: units - before.units, rows: rows - before.rows } };
+    const json = JSON.stringify(reads);
+    const known = shared.get(json) ?? reads;
+    shared.set(json, known);
+    return known;
   }
 
   /**
@@ -188,38 +184,29 @@ export class DependencyTracker {
   }
 }
 
-function sharedOf(reads: ReadsOfPart): ReadsOfPart {
-  const json = JSON.stringify(reads);
-  const known = shared.get(json) ?? reads;
-  shared.set(json, known);
-  return known;
-}
-
 export type Dependencies = NonNullable<ReturnType<DependencyTracker['dependencies']>>;
 
 /** Facts about the result of an operation that was executed. */
 export interface ResultFacts {
   /** The operation's name, if the client gave one. */
   readonly operation: string | undefined;
-  /** The cost of the operation in the units of MAX_COST. */
+  /** In the units of MAX_COST. */
   readonly cost: number;
   /** While these are current, the result can be used again. Undefined if it must not be cached. */
   readonly dependencies: Dependencies | undefined;
   readonly staleListings: () => Freshness['staleListings'];
 }
 
-/** The facts from which the caching headers of a response are made. `freshForMs` ends when the dependencies expire, too. */
+/** The facts from which the caching headers of a response are made, and the time at which they are true. */
 export interface ResponseInfo extends Freshness {
-  /** The time at which these facts are true. */
   readonly now: number;
   /** Time until a price in the response becomes too old; infinite without prices. */
   readonly pricesGoodForMs: number;
 }
 
-/** Checks dependencies. Returns the facts for the response's headers; undefined if they are no longer current. */
+/** Compares dependencies with the snapshots that are served now. Undefined if they are no longer current. */
 export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | undefined;
 
-/** Makes the check of dependencies against the snapshots that are served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   return (dependencies) => {
     const { listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil } = dependencies;
@@ -249,10 +236,9 @@ const STALE_IF_ERROR = 86_400;
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * Computes the age of a stored response. The age begins when the response was made or, if that was later, when its
- * oldest listing was last fetched: a fetch of the same rows validates the response (RFC 9111).
+ * The age of a stored response. It begins when the response was made or, if that was later, when its oldest listing was
+ * last fetched: a fetch of the same rows validates the response (RFC 9111).
  *
- * @param madeAt when the response was made
  * @returns undefined if the response is too old to be served, or if the clock was set back after it was made: the
  *   dependencies would then expire too late
  */

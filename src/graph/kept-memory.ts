@@ -1,7 +1,6 @@
 /** Bounds the memory that operations keep while they wait for the upstream. */
 import { GatewayError } from '../domain/errors.js';
 
-/** An operation that may wait. */
 export interface WaitingOperation {
   readonly client: string | undefined;
   /** Estimates the bytes that the operation keeps now: its request, and the fields and rows that it has found. */
@@ -13,14 +12,12 @@ export interface WaitingOperation {
  * about 25 MB, for the 250,000 units of MAX_COST.
  */
 const MAX_BYTES = 32 * 2 ** 20;
-/** The same limit for the operations of one client. */
 const MAX_BYTES_OF_CLIENT = MAX_BYTES / 4;
-/** Any operation may keep this much while it waits. */
+/** Any operation may keep this much. */
 const FREE_BYTES = 32_768;
-/** The operations of one client may keep this much, however much those of others keep: two usual operations of the picker. */
+/** The operations of one client may always keep this much: two usual operations of the picker. */
 const FREE_BYTES_OF_CLIENT = 131_072;
 
-/** The operations of a gateway that wait for the upstream. */
 export class KeptMemory {
   /** Each operation with the number of answers that it waits for. */
   private readonly waiting = new Map<WaitingOperation, number>();
@@ -31,7 +28,6 @@ export class KeptMemory {
     this.waiting.set(operation, (this.waiting.get(operation) ?? 0) + 1);
   }
 
-  /** Call it after the wait. */
   leave(operation: WaitingOperation): void {
     const waits = (this.waiting.get(operation) ?? 1) - 1;
     if (waits > 0) this.waiting.set(operation, waits);

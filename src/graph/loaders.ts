@@ -1,7 +1,6 @@
 /**
- * Reads data for the resolvers of one operation. A look-up of one row gives null for an unknown or malformed
- * key. Errors are thrown or rejected as a GatewayError. If the data is in memory, a method returns a value,
- * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
+ * Reads data for the resolvers of one operation. A look-up of one row gives null for an unknown or malformed key. If
+ * the data is in memory, a method returns a value, not a promise: 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import type { Config } from '../config/config.js';
@@ -18,7 +17,7 @@ import type { RouteAnswer } from '../snapshots/routes.js';
 import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
-import { addressUnits, type CostMeter, MAX_USUAL_ADDRESS, ROUTE_UNITS, searchUnits } from './cost.js';
+import { addressUnits, type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
 import type { KeptMemory, WaitingOperation } from './kept-memory.js';
 
@@ -33,16 +32,13 @@ export function whenReady<Value, Result>(
   return value instanceof Promise ? nonFatal(value.then(use)) : use(value);
 }
 
-/**
- * Keeps a rejection of this promise from ending the process: if something else in the same operation throws first, nobody
- * waits for the promise.
- */
+/** Keeps a rejection from ending the process: if another part of the operation throws first, nobody waits for it. */
 function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
   return promise;
 }
 
-/** Thrown in place of waiting. It is not an Error, because making a stack would take time: it can be thrown often. */
+/** Thrown in place of waiting. Not an Error, because it can be thrown often, and to make a stack takes long. */
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
 /** Until the operation ends, graphql-js keeps about this many bytes for each unit of its fields and rows. */
 const BYTES_OF_UNIT = 100;
@@ -50,17 +46,14 @@ const BYTES_OF_UNIT = 100;
 const COPIES = 2;
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
-
 /** This many reads of rows may wait for a listing free of charge, and three more for each listed token. */
 const FREE_WAITS = 500;
 
 /**
- * One operation waits for the upstream at most this long in all (milliseconds). The earlier waits, in the
- * queue and for an equal request, add about two seconds. Thus a request ends within 30 s, before
- * common proxies give up.
+ * One operation waits for the upstream at most this long in all. With the earlier waits, in the queue and for an equal
+ * request, it ends within 30 s, before common proxies give up.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
-
 const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
 
 export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
@@ -86,18 +79,16 @@ export interface Waiting {
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
 export class Loaders implements WaitingOperation {
-  /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
+  /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue. */
   private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. */
   private readonly askedRoutes = new Map<string, MaybePromise<RoutesRead>>();
   private readonly routes: OperationRoutes;
-  /** Made when the first routes are requested. */
   private routeLoader: DataLoader<RouteRequest, RoutesRead> | undefined;
   private requestedRoutes = 0;
   private hasFetchedRoutes = false;
   /** How many reads of rows wait for a listing. */
   private waits = 0;
-  private routeRefusal: GatewayError | undefined;
   private requestBytes: number | undefined;
   readonly client: string | undefined;
   private readonly waitsUntil: number;
@@ -118,13 +109,13 @@ export class Loaders implements WaitingOperation {
     return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
   }
 
-  /** The listing that the operation waits for, or would wait for if it must not wait; undefined if there is none. */
+  /** The listing that the operation waits for, or would wait for if it could; undefined if there is none. */
   get pendingListing(): Promise<unknown> | undefined {
     const [first] = this.pending.values();
     return first;
   }
 
-  /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
+  /** Resolves when each listing that other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
     // Lets the resolvers of later fields start first.
     await null;
@@ -161,8 +152,7 @@ export class Loaders implements WaitingOperation {
     if (isOfRow && cost.refusal) return instead;
     const first = this.first(name);
     this.assertMayWait();
-    // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
-    // `isNative` of each token can wait.
+    // Each row can wait, and then have an error. `chain`, `caip19` and `isNative` of all listed tokens may always wait.
     const free = FREE_WAITS + 3 * (tracker.pinned.tokens?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spendOnError();
     return nonFatal(first.then(use));
@@ -170,13 +160,12 @@ export class Loaders implements WaitingOperation {
 
   /** Waits for the first snapshot of a listing. Rejects with an UpstreamError. */
   private first<Name extends ListingName>(name: Name): Promise<IndexedListings[Name]> {
-    const { pinned } = this.tracker;
-    const pin = (snapshot: IndexedListings[Name]): IndexedListings[Name] => {
-      pinned[name] = snapshot;
+    const load = async () => {
+      const snapshot = await this.options.snapshots.first[name]();
+      this.tracker.pinned[name] = snapshot;
       return snapshot;
     };
-    const first =
-      this.pending.get(name) ?? nonFatal(this.wait(() => this.options.snapshots.first[name]().then(pin)));
+    const first = this.pending.get(name) ?? nonFatal(this.wait(load));
     this.pending.set(name, first);
     return first as Promise<IndexedListings[Name]>;
   }
@@ -206,7 +195,7 @@ export class Loaders implements WaitingOperation {
 
   /** The token at this address, in any of its forms (see `foldAddress`). */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
-    if (address.length > MAX_USUAL_ADDRESS) this.cost.spend(addressUnits(address));
+    this.cost.spend(addressUnits(address));
     return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null, null);
   }
 
@@ -227,7 +216,10 @@ export class Loaders implements WaitingOperation {
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
     const { tracker } = this;
-    const chains = this.chainsFor(request);
+    // If the chains cannot be loaded, only a filter on chain types fails.
+    const loaded = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
+    const isOptional = loaded instanceof Promise && !request.filter.chainTypes;
+    const chains = isOptional ? loaded.catch(() => undefined) : loaded;
     return this.read('tokens', (tokens) => {
       if (request.order === 'RELEVANCE') {
         tracker.noteListing('chains');
@@ -246,24 +238,28 @@ export class Loaders implements WaitingOperation {
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
-  routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
+  routesFrom(request: RouteRequest): MaybePromise<RouteAnswer> {
     const { tracker, cost } = this;
     const { snapshots, maxRoutesPerOperation } = this.options;
     const { tokens } = tracker.pinned;
     tracker.noteRules(snapshots.rulesOf(tokens));
-    const key = routeRequestKey(filter);
+    const key = routeRequestKey(request);
     let answer = this.askedRoutes.get(key);
-    if (!answer && tokens) answer = this.routes.known(requestWith(tokens, filter), tokens);
+    if (!answer && tokens) answer = this.routes.known(requestWith(tokens, request), tokens);
     if (!answer) {
       this.assertMayWait();
-      if (this.requestedRoutes >= maxRoutesPerOperation) return this.failRoutes(this.tooManyRoutes());
+      if (this.requestedRoutes >= maxRoutesPerOperation) {
+        const message = `One operation may ask the upstream for the routes of at most ${maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
+        return this.failRoutes(cost.refusal ?? new GatewayError('ROUTE_BUDGET_EXCEEDED', message));
+      }
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
       this.routeLoader ??= new DataLoader(
-        (filters) => Promise.all(filters.map((each) => this.fetchRoutes(each).catch(asError))),
+        (requests) =>
+          Promise.all(requests.map((each) => this.fetchRoutes(each).catch((error: Error) => error))),
         { cache: false },
       );
-      answer = this.routeLoader.load(filter);
+      answer = this.routeLoader.load(request);
     }
     this.askedRoutes.set(key, answer);
     const noted = (routes: RoutesRead) => {
@@ -296,7 +292,7 @@ export class Loaders implements WaitingOperation {
     // Routes would show tokens that a rule may hide.
     if (!pinned.tokens && snapshots.mustHideTokens()) return this.first('tokens');
     const isServed = snapshots.current().tokens !== undefined;
-    // A request without a chain does not cause a wait for the first listing: it is then sent as the client wrote it.
+    // A request without a chain does not wait for the first listing, but is sent as the client wrote it.
     const isRead = srcChainKey !== undefined || isServed || this.pending.has('tokens');
     if (!pinned.tokens && isRead) await this.first('tokens').catch(() => {});
     return pinned.tokens;
@@ -313,12 +309,6 @@ export class Loaders implements WaitingOperation {
     });
   }
 
-  /** The chain listing, for a search that depends on it. If it cannot be loaded, only a filter on chain types fails. */
-  private chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
-    const chains = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
-    return chains instanceof Promise && !request.filter.chainTypes ? chains.catch(() => undefined) : chains;
-  }
-
   /** Throws if the operation must not wait. */
   private assertMayWait(): void {
     if (!this.waiting.yieldToQueue) throw WOULD_WAIT;
@@ -326,7 +316,7 @@ export class Loaders implements WaitingOperation {
 
   /**
    * Asks the upstream, and waits for its answer, then for a turn in the queue. Rejects with UPSTREAM_TIMEOUT when the
-   * operation may wait no longer. If it keeps too much memory for a wait, rejects with OVERLOADED and asks nothing.
+   * operation may wait no longer, and with OVERLOADED, without asking, if it keeps too much memory for a wait.
    */
   private async wait<Answer>(ask: () => Promise<Answer>, isByClient = false): Promise<Answer> {
     const { memory, metrics } = this.options;
@@ -350,15 +340,6 @@ export class Loaders implements WaitingOperation {
     }
   }
 
-  /** The error of a request beyond the limit. All rows share it, because each error collects a stack. */
-  private tooManyRoutes(): GatewayError {
-    this.routeRefusal ??= new GatewayError(
-      'ROUTE_BUDGET_EXCEEDED',
-      `One operation may ask the upstream for the routes of at most ${this.options.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`,
-    );
-    return this.routeRefusal;
-  }
-
   /** Charges for the error, since each row can have one. An operation that is refused for its cost gets no further error. */
   private failRoutes(error: unknown): RouteAnswer {
     const { cost } = this;
@@ -366,8 +347,4 @@ export class Loaders implements WaitingOperation {
     cost.spendOnError();
     throw error;
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -37,7 +37,6 @@ extend type Query {
 }
 `);
 
-/** Adds the query fields for the combination with other graphs: two for Federation, and `_sdl` for stitching. */
 export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const graph = extendSchema(schema, EXTENSION);
   boundEnumValues(graph);
@@ -53,7 +52,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   return graph;
 }
 
-/** Looks up entities: null for an unknown entity, and an error for a malformed representation. */
+/** Null for an unknown entity, and an error for a malformed representation. */
 function entitiesOf(
   representations: readonly unknown[],
   { loaders, cost }: GatewayContext,
@@ -76,7 +75,7 @@ function entitiesOf(
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** Looks up the entity by its chain key (and address), else by `id`, else by its CAIP identifier. @throws GatewayError for a malformed representation */
+/** Looks up by chain key (and address), else by `id`, else by CAIP identifier. @throws GatewayError for a malformed key */
 function entityOf(representation: Representation, loaders: GatewayContext['loaders']) {
   if (typeof representation !== 'object') {
     throw malformed('be an object with a __typename and a key', representation);

@@ -8,7 +8,7 @@ export const CHAIN_KEY = '`chainKey`, such as "ethereum"; letter case does not m
 export const TOKEN_ADDRESS =
   'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) count as the same address.';
 
-/** Checks the length of a text that is searched, cached or sent to the upstream. @throws GatewayError BAD_USER_INPUT */
+/** For a text that is searched, cached or sent to the upstream. @throws GatewayError BAD_USER_INPUT if it is too long */
 export function textWithin(
   limit: keyof typeof TEXT_LIMITS,
   name: string,
@@ -19,7 +19,7 @@ export function textWithin(
   return text ?? undefined;
 }
 
-/** Checks the number and the lengths of the texts of a condition. @throws GatewayError BAD_USER_INPUT */
+/** For the texts of a condition. @throws GatewayError BAD_USER_INPUT if there are too many, or one is too long */
 export function textsWithin(
   limit: keyof typeof TEXT_LIMITS,
   name: string,
@@ -32,7 +32,7 @@ export function textsWithin(
   return texts;
 }
 
-function badInput(message: string): GatewayError {
+export function badInput(message: string): GatewayError {
   return new GatewayError('BAD_USER_INPUT', message);
 }
 

@@ -81,8 +81,8 @@ builder.queryFields((t) => ({
 const TOKEN_CURSOR = /^([\w-]{22})\.([\w-]{22})?$/;
 
 /**
- * Finds the changes of the tokens. A token's `isNative` and `caip19` depend on its chain, so the cursor includes the
- * cursor of the chain listing, and the tokens of a changed chain count as changed.
+ * A token's `isNative` and `caip19` depend on its chain, so the cursor includes the cursor of the chain listing, and the
+ * tokens of a changed chain count as changed.
  */
 function tokenChangesSince(
   since: string | null | undefined,

@@ -46,7 +46,7 @@ const NULL_ONLY_WITH_ERROR: readonly string[] = [
   'Token.destinations',
 ];
 
-/** The schema of the graph. The schema does not depend on settings. */
+/** The schema does not depend on settings. */
 export const schema = builder.toSchema({ directives: [...specifiedDirectives, SEMANTIC_NON_NULL] });
 
 /** The text of `schema.graphql`, for clients, with marks on the fields that are null only with an error. */
@@ -55,9 +55,7 @@ export function sdlOf(schema: GraphQLSchema): string {
   return withMarks(plainSdlOf(schema), new Map(NULL_ONLY_WITH_ERROR.map((path) => [path, `@${name}`])));
 }
 
-/**
- * The schema as text without the marks of {@link sdlOf}. Its types are sorted: moving code does not change the text.
- */
+/** The schema as text without the marks of {@link sdlOf}. Its types are sorted: moving code does not change the text. */
 export function plainSdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
