@@ -18,7 +18,6 @@ const PLAYGROUND_INTROSPECTION = getIntrospectionQuery({
   schemaDescription: true,
 });
 
-/** Looks up documents by id. With `trustedDocumentsOnly` it also refuses documents that are not trusted. */
 export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
 
 /**
@@ -66,10 +65,7 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/**
- * Makes a check that accepts trusted documents, and queries that ask only for the SDL. White space and comments do not
- * matter.
- */
+/** Accepts trusted documents, and queries that ask only for the SDL. White space and comments do not matter. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   pageDocuments: readonly string[],
@@ -144,9 +140,9 @@ export async function reportInvalidDocuments(
     await setImmediate();
     try {
       const [error] = documents.errorsOf(documents.parse(text));
-      if (error) throw error;
+      if (error) errors.push([id, error.message]);
     } catch (error) {
-      errors.push([id, error instanceof Error ? error.message : String(error)]);
+      errors.push([id, (error as Error).message]);
     }
   }
   const count = manifest.size;

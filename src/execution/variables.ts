@@ -31,9 +31,8 @@ interface Input {
 }
 
 /**
- * Creates the function that coerces variables as getVariableValues of graphql-js does, several times as fast: the types
- * are read only once for each operation, and the paths of values, which errors need, are not recorded. The function
- * returns undefined if a variable is invalid or unusual.
+ * Coerces variables as getVariableValues of graphql-js does, several times as fast: the types are read once for each
+ * operation, and the paths of values, which errors need, are not recorded. Undefined if a variable is invalid or unusual.
  */
 export function createCoercion(schema: GraphQLSchema) {
   const variablesOf = memoized((operation: OperationDefinitionNode): readonly Input[] =>
