@@ -18,7 +18,6 @@ interface ToolResult {
   readonly codes: readonly string[];
 }
 
-/** A tool as it is offered and called. */
 export interface PreparedTool extends Omit<Tool, 'document'> {
   /** The name of its operation in the log. */
   readonly operation: string;
@@ -46,21 +45,21 @@ const MAX_ERRORS = 5;
 /** Data with more characters is refused: a result has the data twice, as text and as a structure. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
-/** Derives the schemas of a tool from its document, which is one query with a name. */
+/** Derives the schemas of a tool from its document. */
 export function prepareTool(schema: GraphQLSchema, { document: query, ...tool }: Tool): PreparedTool {
-  const [operation] = parse(query, { noLocation: true }).definitions as [OperationDefinitionNode];
-  const operationName = operation.name?.value ?? '';
+  const [node] = parse(query, { noLocation: true }).definitions as [OperationDefinitionNode];
+  const operation = node.name?.value ?? '';
   return {
     ...tool,
-    operation: operationName,
-    inputSchema: variablesSchema(schema, operation),
-    outputSchema: dataSchema(schema, operation),
-    operationOf: (variables) => ({ query, operationName, variables }),
+    operation,
+    inputSchema: variablesSchema(schema, node),
+    outputSchema: dataSchema(schema, node),
+    operationOf: (variables) => ({ query, operationName: operation, variables }),
     reworded: (message) => message.replace('Variable "$', 'Argument "'),
   };
 }
 
-/** Makes the tool that takes a document, for queries that the other tools do not cover. `sdl` is the schema as text. */
+/** The tool for queries that the other tools do not cover. */
 export function queryTool(sdl: string): PreparedTool {
   const withoutDescriptions = visit(parse(sdl, { noLocation: true }), {
     enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
@@ -84,12 +83,7 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-/**
- * Executes the operation of a tool. An error becomes a result of the tool, not an error of the protocol, so that the
- * agent can read it.
- *
- * @param given the arguments as the client sent them
- */
+/** An error becomes a result of the tool, not an error of the protocol, so that the agent can read it. */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,

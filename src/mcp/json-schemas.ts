@@ -20,15 +20,14 @@ import {
 } from 'graphql';
 
 /** A JSON Schema (draft 2020-12). */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The schema of an object, such as the arguments or the result of a tool. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The JSON types of scalars that are not strings. */
+/** Of scalars that are not strings. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
   ['Int', 'integer'],
   ['Float', 'number'],
@@ -36,8 +35,8 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The schema of an operation's variables. Each variable is passed to the argument of the same name, and has its type,
- * description and default. Null is not allowed for an optional variable: to omit it means the same.
+ * The schema of an operation's variables, each of which is passed to the argument of the same name. Null is not allowed
+ * for an optional variable: to omit it means the same.
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};
@@ -48,7 +47,7 @@ export function variablesSchema(schema: GraphQLSchema, operation: OperationDefin
   return inputFields(names.flatMap((variable) => args.filter(({ name }) => name === variable)));
 }
 
-/** The schema of the data of a query, which has no fragments. @throws TypeError for a fragment */
+/** @throws TypeError for a fragment */
 export function dataSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   return selectionSchema(schema.getQueryType() as GraphQLObjectType, operation.selectionSet);
 }
@@ -81,9 +80,8 @@ function inputSchema(type: GraphQLInputType): JsonSchema {
 /** Appends the descriptions of enum values, for which a JSON Schema has no place. */
 function withValues(description: string, type: GraphQLInputType): string {
   const named = getNamedType(type);
-  if (!isEnumType(named)) return description;
-  const values = named.getValues().map((value) => `${value.name}: ${value.description}`);
-  return [description, ...values].join('\n');
+  const values = isEnumType(named) ? named.getValues() : [];
+  return [description, ...values.map((value) => `${value.name}: ${value.description}`)].join('\n');
 }
 
 function selectionSchema(type: GraphQLObjectType, { selections }: SelectionSetNode): ObjectSchema {

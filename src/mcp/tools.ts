@@ -1,21 +1,17 @@
-/** The tools for agents, with their operations. */
+/** The tools for agents: what they say of themselves, and their operations. */
 import { CAN_FAIL } from '../domain/listing.js';
 
-/** A tool for agents: a named operation of the graph, whose variables are the tool's arguments. */
 export interface Tool {
   readonly name: string;
   /** For people who choose among tools. */
   readonly title: string;
   /** The purpose of the tool, for the agent, and the cases in which to use it. */
   readonly description: string;
-  /** The document of exactly one query, which has a name. */
+  /** Exactly one query, which has a name. Its variables are the tool's arguments. */
   readonly document: string;
 }
 
-/** Part of each query: how old the data is. */
 const LISTINGS = 'listings { name source state takenAt ageSeconds }';
-
-/** The facts of a row for which the upstream sends another value than the gateway serves. */
 const HELD_BACK = 'heldBack { fact served upstream since }';
 /** The sentence about `heldBack` in the description of a tool. */
 const heldBackOf = (row: string) =>

@@ -1,4 +1,4 @@
-/** Writes `/llms.txt`. */
+/** Writes `/llms.txt`, which describes the gateway to language models in the form of https://llmstxt.org. */
 import { DEMO_LABEL } from '../demo/listings.js';
 import { CAN_FAIL } from '../domain/listing.js';
 import type { PageFacts } from './pages.js';
@@ -32,7 +32,6 @@ export const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
   ],
 ];
 
-/** The text of `/llms.txt`, which describes the gateway to language models. Its form is that of https://llmstxt.org. */
 export function llmsText(facts: PageFacts): string {
   const { endpoint, mcp, schema, picker, readiness, hasPlayground, isDemo } = facts;
   const docs = [

@@ -16,7 +16,7 @@ const NAME = 'Chains and Tokens';
 
 type TokenListDocument = Awaited<ReturnType<typeof createDocument>>;
 
-/** Makes a token list. `count`: the tokens in it. `omitted`: the tokens left out (see `tokenListContentOf`). */
+/** `count`: the tokens in the list. `omitted`: the tokens left out (see `tokenListContentOf`). */
 async function createDocument(
   rows: readonly Token[],
   chains: readonly EvmChain[],
@@ -39,11 +39,7 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
     (_state: TokenListState) => new Map<string | undefined, Promise<TokenListDocument>>(),
   );
 
-  /**
-   * Finds or makes the list of all chains, or of the chain with this key in any letter case.
-   *
-   * @returns undefined until the token listing and its EVM chains are known; a promise of undefined if the chain has no list
-   */
+  /** Undefined until the token listing and its EVM chains are known; a promise of undefined if the chain has no list. */
   function find(chainKey: string | undefined): Promise<TokenListDocument | undefined> | undefined {
     const { chains, tokens } = snapshots.current();
     const current = tokens && tokenListStateOf(tokens, chains);
@@ -64,8 +60,7 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
-    const read = { listings: ['chains', 'tokens'] as const };
-    const freshness = snapshots.freshness(snapshots.current(), read, now);
+    const freshness = snapshots.freshness(snapshots.current(), { listings: ['chains', 'tokens'] }, now);
     const { staleListings } = freshness;
     const caching = cachingHeaders({ ...freshness, now, pricesGoodForMs: Number.POSITIVE_INFINITY }, 0);
     const headers: Record<string, string> = {};
@@ -79,7 +74,6 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
     };
   }
 
-  /** Responds to a GET request. */
   return async (request: Request, { searchParams: params }: URL): Promise<PlainResponse> => {
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
