@@ -10,8 +10,7 @@ import { createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost.js';
 import type { ResultFacts } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
-import { KeptMemory } from './graph/kept-memory.js';
-import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
+import { type Loaders, MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
 import { isAskedByBody, pathIn, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
@@ -78,7 +77,7 @@ export function createGateway(options: GatewayOptions) {
   const documents = createDocuments(graph, options);
   const trusted = createTrustedDocuments(options, options.pageDocuments);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
-  const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
+  const contextOptions = { ...options, unitsOfWholeToken, waiting: new Set<Loaders>() };
   const writeOperation = createOperationWriter(graph, documents);
 
   /**

@@ -19,7 +19,6 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { addressUnits, type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
-import type { KeptMemory, WaitingOperation } from './kept-memory.js';
 
 /** A value, or a promise of it if it must be loaded first. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -44,6 +43,17 @@ const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait
 const BYTES_OF_UNIT = 100;
 /** A waiting operation keeps the values of its request twice: as the gateway and as GraphQL Yoga have parsed them. */
 const COPIES = 2;
+/**
+ * While the waiting operations keep more than this, no further one that keeps much may wait. One operation keeps at most
+ * about 25 MB, for the 250,000 units of MAX_COST.
+ */
+const MAX_BYTES = 32 * 2 ** 20;
+const MAX_BYTES_OF_CLIENT = MAX_BYTES / 4;
+/** Any operation may keep this much. */
+const FREE_BYTES = 32_768;
+/** The operations of one client may always keep this much: two usual operations of the picker. */
+const FREE_BYTES_OF_CLIENT = 131_072;
+
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 /** This many reads of rows may wait for a listing free of charge, and three more for each listed token. */
@@ -59,7 +69,8 @@ const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_
 export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
   readonly snapshots: Snapshots;
   readonly metrics: { waited(reason: 'upstream', seconds: number): void };
-  readonly memory: KeptMemory;
+  /** The operations of the gateway that wait for the upstream. */
+  readonly waiting: Set<Loaders>;
 }
 
 /** How an operation waits. */
@@ -78,7 +89,7 @@ export interface Waiting {
 }
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
-export class Loaders implements WaitingOperation {
+export class Loaders {
   /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue. */
   private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. */
@@ -89,8 +100,10 @@ export class Loaders implements WaitingOperation {
   private hasFetchedRoutes = false;
   /** How many reads of rows wait for a listing. */
   private waits = 0;
+  /** How many answers of the upstream the operation waits for now. */
+  private awaited = 0;
   private requestBytes: number | undefined;
-  readonly client: string | undefined;
+  private readonly client: string | undefined;
   private readonly waitsUntil: number;
 
   constructor(
@@ -102,11 +115,6 @@ export class Loaders implements WaitingOperation {
     this.routes = options.snapshots.operationRoutes();
     this.client = waiting.client;
     this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
-  }
-
-  keptBytes(): number {
-    this.requestBytes ??= COPIES * parsedBytes(this.waiting.text ?? '') + this.cost.documentBytes();
-    return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
   }
 
   /** The listing that the operation waits for, or would wait for if it could; undefined if there is none. */
@@ -319,8 +327,10 @@ export class Loaders implements WaitingOperation {
    * operation may wait no longer, and with OVERLOADED, without asking, if it keeps too much memory for a wait.
    */
   private async wait<Answer>(ask: () => Promise<Answer>, isByClient = false): Promise<Answer> {
-    const { memory, metrics } = this.options;
-    memory.enter(this);
+    const { waiting, metrics } = this.options;
+    if (this.keptBytes() > FREE_BYTES) this.assertRoom(waiting);
+    waiting.add(this);
+    this.awaited++;
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -335,9 +345,31 @@ export class Loaders implements WaitingOperation {
       try {
         await this.waiting.yieldToQueue?.();
       } finally {
-        memory.leave(this);
+        if (--this.awaited === 0) waiting.delete(this);
       }
     }
+  }
+
+  /** Estimates the bytes that the operation keeps now: its request, and the fields and rows that it has found. */
+  private keptBytes(): number {
+    this.requestBytes ??= COPIES * parsedBytes(this.waiting.text ?? '') + this.cost.documentBytes();
+    return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
+  }
+
+  private assertRoom(waiting: ReadonlySet<Loaders>): void {
+    let own = 0;
+    let all = 0;
+    for (const other of waiting) {
+      const bytes = other === this ? 0 : other.keptBytes();
+      all += bytes;
+      if (other.client === this.client) own += bytes;
+    }
+    const isByClient = own > MAX_BYTES_OF_CLIENT;
+    const isUsual = own + this.keptBytes() <= FREE_BYTES_OF_CLIENT;
+    if (isUsual || (!isByClient && all <= MAX_BYTES)) return;
+    const message =
+      'Too many large operations wait for the upstream. Ask for this part again in a few seconds, or in an operation without long lists.';
+    throw new GatewayError('OVERLOADED', message, { isByClient });
   }
 
   /** Charges for the error, since each row can have one. An operation that is refused for its cost gets no further error. */

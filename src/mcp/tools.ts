@@ -13,6 +13,7 @@ export interface Tool {
 
 const LISTINGS = 'listings { name source state takenAt ageSeconds }';
 const HELD_BACK = 'heldBack { fact served upstream since }';
+const TOKENS_OF_CHAIN = `chainKey asOf chain { name ${HELD_BACK} } tokens { address symbol name decimals price { usd asOf } ${HELD_BACK} }`;
 /** The sentence about `heldBack` in the description of a tool. */
 const heldBackOf = (row: string) =>
   `If heldBack of ${row} is not empty, the upstream sends another value than the one served: before you calculate or move an amount, tell the person both values and let them decide.`;
@@ -69,10 +70,7 @@ export const TOOLS: readonly Tool[] = [
     description: `The tokens that one token can be moved to, grouped by chain. ${CAN_FAIL} destinations is empty for a token without routes, and null for one that is not listed. ${heldBackOf('a token or its chain')}`,
     document: `query GetDestinations($srcChainKey: String!, $srcToken: String!, $includeSourceChain: Boolean) {
   destinations(srcChainKey: $srcChainKey, srcToken: $srcToken, includeSourceChain: $includeSourceChain) {
-    chainKey
-    asOf
-    chain { name ${HELD_BACK} }
-    tokens { address symbol name decimals price { usd asOf } ${HELD_BACK} }
+    ${TOKENS_OF_CHAIN}
   }
   ${LISTINGS}
 }`,
@@ -86,10 +84,7 @@ export const TOOLS: readonly Tool[] = [
     isComplete
     asOf
     chains {
-      chainKey
-      asOf
-      chain { name ${HELD_BACK} }
-      tokens { address symbol name decimals price { usd asOf } ${HELD_BACK} }
+      ${TOKENS_OF_CHAIN}
     }
   }
   ${LISTINGS}
