@@ -2,7 +2,6 @@
 import {
   type ASTNode,
   type ASTVisitFn,
-  type ASTVisitor,
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
@@ -18,7 +17,6 @@ import {
   specifiedRules,
   TokenKind,
   type TypeNode,
-  type ValidationContext,
   type ValidationRule,
   validate,
 } from 'graphql';
@@ -98,8 +96,7 @@ export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
     /**
      * For GraphQL Yoga. Usually the operation writer has just parsed the document: one request must not count as two.
      *
-     * @throws GraphQLError for a syntax error; LIMIT_EXCEEDED for too long a text or name, or for too many lexical
-     *   tokens
+     * @throws GraphQLError for a syntax error, or with LIMIT_EXCEEDED
      */
     parse: (text: string) => (newest?.text === text ? newest.document : documentOf(text)),
   };
@@ -118,19 +115,14 @@ export const executableDocument = memoized((document: DocumentNode): DocumentNod
   return body.length <= MAX_LOCATED_LENGTH ? document : parse(body, { noLocation: true });
 });
 
-function queriesOnlyRule(context: ValidationContext): ASTVisitor {
-  return {
-    OperationDefinition(node) {
-      if (node.operation === OperationTypeNode.QUERY) return;
-      context.reportError(
-        new GraphQLError(`Expected a query, got a ${node.operation}: this graph is read-only.`, {
-          nodes: node,
-          extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode },
-        }),
-      );
-    },
-  };
-}
+const queriesOnlyRule: ValidationRule = (context) => ({
+  OperationDefinition(node) {
+    if (node.operation === OperationTypeNode.QUERY) return;
+    const message = `Expected a query, got a ${node.operation}: this graph is read-only.`;
+    const extensions = { code: 'BAD_USER_INPUT' satisfies ErrorCode };
+    context.reportError(new GraphQLError(message, { nodes: node, extensions }));
+  },
+});
 
 /** Removes the suggested names of the schema from the message. The option `hideSuggestions` of graphql-js keeps enum values. */
 export function hideSuggestion(error: { message: string }): void {
@@ -141,9 +133,8 @@ type Visit = ASTVisitFn<ASTNode> | undefined;
 
 /**
  * Merges validation rules into one with the same errors in the same order. Without merging, graphql-js looks up each
- * kind of node in each rule for each document, which takes longer than validating a usual document.
- *
- * @param rules must not edit the document, stop the visit, or have a `leave` for all kinds of nodes
+ * kind of node in each rule for each document, which takes longer than validating a usual document. The rules must not
+ * edit the document, stop the visit, or have a `leave` for all kinds of nodes.
  */
 export function mergedRules(rules: readonly ValidationRule[]): ValidationRule {
   return (context) => {
@@ -291,10 +282,8 @@ const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters 
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**
- * Checks a document before it is parsed. Names are limited because a response repeats the key of a field for each row,
- * and lines because graphql-js counts them for each error. A syntax error is left to the parser.
- *
- * @returns the error of a document that exceeds a limit
+ * The error of a document that exceeds a limit. Names are limited because a response repeats the key of a field for each
+ * row, and lines because graphql-js counts them for each error. A syntax error is left to the parser.
  */
 export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
   const { body } = source;

@@ -89,11 +89,7 @@ export class Execution {
     return this.parts;
   }
 
-  /**
-   * Writes one value in an execution of its own, so that its JSON can be kept: as a whole, not also in parts.
-   *
-   * @returns the JSON, and the reads of the resolvers that made it. Without `reads`, the JSON must not be kept.
-   */
+  /** Writes one value in an execution of its own, so that its JSON can be kept, unless there are no `reads`. */
   track(tracker: Tracker, write: Write, value: unknown) {
     const own = new Execution(this.context, this.variables, false);
     const read = tracker.track(() => write(value, own));

@@ -28,11 +28,10 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
   const coerceVariables = createCoercion(schema);
 
   /**
-   * Writes the response body of an operation if the operation succeeds synchronously and without errors.
+   * Writes the response body; undefined if the operation has errors, has to wait, must not be executed now, or is of a
+   * kind that the writer does not know.
    *
    * @param prepare makes the context of the operation; undefined if the operation must not be executed now
-   * @returns undefined if the operation has errors, has to wait, must not be executed now, or is of a kind
-   *   that the writer does not know
    */
   return (
     parameters: RequestParameters,

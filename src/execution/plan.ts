@@ -54,10 +54,8 @@ export class Plan {
   }
 
   /**
-   * Writes the whole response body `{"data":{…}}`. Never throws, whatever resolvers do. All executions of a plan must
-   * have the same values of the variables of `@skip` and `@include`.
-   *
-   * @returns parts that must not be changed; undefined if graphql-js has to execute the operation
+   * Writes the whole response body, in parts that must not be changed; undefined if graphql-js has to execute the
+   * operation. All executions of a plan must have the same values of the variables of `@skip` and `@include`.
    */
   write(execution: Execution): readonly Buffer[] | undefined {
     try {

@@ -20,10 +20,7 @@ const PLAYGROUND_INTROSPECTION = getIntrospectionQuery({
 
 export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
 
-/**
- * @param pageDocuments the documents of the gateway's own pages, which are trusted, too
- * @returns undefined if there are no trusted documents: then clients cannot request documents by `documentId`
- */
+/** Undefined without trusted documents. @param pageDocuments those of the gateway's own pages, which are trusted, too */
 export function createTrustedDocuments(config: Config, pageDocuments: readonly string[]) {
   const { trustedDocuments, trustedDocumentsOnly, introspection } = config;
   if (!trustedDocuments) return undefined;
@@ -34,11 +31,8 @@ export function createTrustedDocuments(config: Config, pageDocuments: readonly s
 
   return {
     /**
-     * Finds the trusted document that the parameters name by `documentId`, `doc_id` or
-     * `extensions.persistedQuery.sha256Hash`, and returns the parameters with its text in place of that id. Other
-     * parameters are returned unchanged if they may be executed.
-     *
-     * @returns an error if the document must not be executed
+     * Puts the text of a trusted document in place of its id: `documentId`, `doc_id` or
+     * `extensions.persistedQuery.sha256Hash`. Gives an error if the document must not be executed.
      */
     resolve(parameters: RequestParameters): RequestParameters | GraphQLError {
       const { documentId, doc_id, ...others } = parameters;

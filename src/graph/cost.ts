@@ -101,7 +101,6 @@ export class CostMeter {
    * Adds the cost of a field's objects: their selected fields, and the objects within them that are not in lists.
    * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
-   * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list if the operation was already over a limit
    * @throws OperationLimitError if these rows exceed a limit
    */

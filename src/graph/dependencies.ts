@@ -69,17 +69,13 @@ export class DependencyTracker {
     this.noted.listings[name] = this.pinned[name]?.state;
   }
 
-  /**
-   * Notes the rules. Note them before a wait for routes: they can change while the operation waits.
-   *
-   * @param routeMap the version of the map of all swept routes, if it is read
-   */
+  /** Note the rules before a wait for routes, because they can change meanwhile. */
   noteRules(rules: object, routeMap?: number): void {
     this.noted.rules ??= rules;
     this.noted.routeMap ??= routeMap;
   }
 
-  /** Notes routes. Note repeated reads, too: the earlier note can belong to another part of the response. */
+  /** Note repeated reads, too: the earlier note can belong to another part of the response. */
   noteRoutes({ goodUntil, takenAt, routeMap }: Pick<RoutesRead, 'goodUntil' | 'takenAt' | 'routeMap'>): void {
     this.noted.routeMap ??= routeMap;
     this.noted.routesGoodUntil = Math.min(this.noted.routesGoodUntil, goodUntil);
@@ -95,11 +91,7 @@ export class DependencyTracker {
     return isFresh;
   }
 
-  /**
-   * Calls `write`, which makes a part of the response. Calls must not be nested.
-   *
-   * @returns the reads of this part; undefined if other operations cannot use the part
-   */
+  /** `write` makes a part of the response, not nested. @returns its reads; undefined if others cannot use the part */
   track(write: () => void): ReadsOfPart | undefined {
     const { noted, cost } = this;
     const before = { ...cost.spent };
@@ -119,9 +111,8 @@ export class DependencyTracker {
   }
 
   /**
-   * Notes the reads and the cost of a part that another operation has made, because this operation uses the part, too.
-   *
-   * @returns false if this operation would read something else and must make the part itself; nothing is noted then
+   * Notes the reads and the cost of a part that another operation has made, and this one uses, too. False, with nothing
+   * noted, if this operation would read something else and must make the part itself.
    */
   repeat(reads: ReadsOfPart): boolean {
     if (!this.repeated.includes(reads)) {
@@ -204,11 +195,11 @@ export interface ResponseInfo extends Freshness {
   readonly pricesGoodForMs: number;
 }
 
-/** Compares dependencies with the snapshots that are served now. Undefined if they are no longer current. */
-export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | undefined;
+export type DependencyCheck = ReturnType<typeof createDependencyCheck>;
 
-export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return (dependencies) => {
+/** Compares dependencies with the snapshots that are served now. Undefined if they are no longer current. */
+export function createDependencyCheck(snapshots: Snapshots) {
+  return (dependencies: Dependencies): ResponseInfo | undefined => {
     const { listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil } = dependencies;
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;

@@ -178,7 +178,6 @@ export class Loaders {
     return first as Promise<IndexedListings[Name]>;
   }
 
-  /** The chain listing, if it is loaded. */
   chainsIfLoaded(): ChainSnapshot | undefined {
     // Noted in any case: without the listing, the response differs once it is loaded.
     this.tracker.noteListing('chains');
@@ -241,11 +240,7 @@ export class Loaders {
     });
   }
 
-  /**
-   * Asks the upstream at most once for each token.
-   *
-   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
-   */
+  /** Asks the upstream at most once for each token. @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously */
   routesFrom(request: RouteRequest): MaybePromise<RouteAnswer> {
     const { tracker, cost } = this;
     const { snapshots, maxRoutesPerOperation } = this.options;
@@ -306,7 +301,7 @@ export class Loaders {
     return pinned.tokens;
   }
 
-  /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */
+  /** Null if no background sweep collects routes. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { snapshots } = this.options;
     const { sources } = snapshots;
@@ -317,7 +312,6 @@ export class Loaders {
     });
   }
 
-  /** Throws if the operation must not wait. */
   private assertMayWait(): void {
     if (!this.waiting.yieldToQueue) throw WOULD_WAIT;
   }

@@ -8,16 +8,6 @@ import type { Tool } from './tools.js';
 /** Executes an operation as if a client had requested it. Resolves with the JSON of the response. */
 export type ExecuteOperation = (operation: RequestParameters) => Promise<string>;
 
-/** The result of a tool in the form of the protocol, and the distinct codes of its errors. */
-interface ToolResult {
-  readonly result: {
-    readonly content: { readonly type: 'text'; readonly text: string }[];
-    readonly structuredContent?: Readonly<Record<string, unknown>>;
-    readonly isError?: true;
-  };
-  readonly codes: readonly string[];
-}
-
 export interface PreparedTool extends Omit<Tool, 'document'> {
   /** The name of its operation in the log. */
   readonly operation: string;
@@ -83,12 +73,15 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-/** An error becomes a result of the tool, not an error of the protocol, so that the agent can read it. */
+/**
+ * An error becomes a result of the tool, not an error of the protocol, so that the agent can read it. `codes`: those of
+ * the errors, each once.
+ */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,
   execute: ExecuteOperation,
-): Promise<ToolResult> {
+) {
   const known = Object.keys(tool.inputSchema.properties);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) {
@@ -105,26 +98,24 @@ export async function callTool(
   if (response.errors || !response.data) return errorResult(tool, response);
   const { data } = response;
   // The data is also sent as text, for clients that do not read structured results.
-  return {
-    result: { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data },
-    codes: [],
-  };
+  return { result: { content: textContent(data), structuredContent: data }, codes: [] };
 }
+
+const textContent = (data: object) => [{ type: 'text' as const, text: JSON.stringify(data) }];
 
 function errorOf(code: ErrorCode, message: string): GraphResponse {
   return { errors: [{ message, extensions: { code } }] };
 }
 
 /** A result with errors. It includes the data of the parts that succeeded, which may be enough for the agent. */
-function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse): ToolResult {
+function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse) {
   const shown = errors.slice(0, MAX_ERRORS).map(({ message, path, extensions }) => ({
     code: extensions?.code ?? 'INTERNAL_SERVER_ERROR',
     message: shortened(tool.reworded(message)),
     ...(path ? { path } : {}),
   }));
-  const text = JSON.stringify(data ? { errors: shown, data } : { errors: shown });
-  const codes = [...new Set(shown.map(({ code }) => code))];
-  return { result: { content: [{ type: 'text', text }], isError: true }, codes };
+  const content = textContent(data ? { errors: shown, data } : { errors: shown });
+  return { result: { content, isError: true }, codes: [...new Set(shown.map(({ code }) => code))] };
 }
 
 function shortened(text: string): string {

@@ -1,4 +1,4 @@
-/** Makes pages from the files of their folders, and serves their files with caching headers. */
+/** Makes pages from the files of their folders, and serves their files compressed once and with caching headers. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -13,8 +13,8 @@ export type PathAnswer<Context = unknown> = (
   context: Context,
 ) => PlainResponse | Promise<PlainResponse> | undefined;
 
-/** A file, compressed once for each encoding, and its headers but `etag` and `content-encoding`. */
-export interface StaticFile {
+/** A file, and its headers but `etag` and `content-encoding`. */
+interface StaticFile {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -139,13 +139,13 @@ const read = (folder: string, name: string) => readFileSync(new URL(name, folder
 const DIGEST_AND_NAME = /^[\w-]{16}\/(.+)$/;
 
 /**
- * Serves a page for browsers and its assets, compressed once and with caching headers. The path of an asset of another
- * version leads to the present one: during a rolling upgrade, a browser can have the document of the other version.
- * After a redirect, scripts import each other relative to the new address, so all are of one version.
+ * Serves a page for browsers and its assets. The path of an asset of another version leads to the present one: during a
+ * rolling upgrade, a browser can have the document of the other version. After a redirect, scripts import each other
+ * relative to the new address, so all are of one version.
  *
  * @param paths the paths of its document, which is only sent to clients that accept HTML
  * @param assets the prefix of the paths of its assets
- * @param load called at the first request: most processes never need the page
+ * @param load called at the first request
  */
 export function servePage(paths: readonly string[], assets: string, load: () => Page): PathAnswer {
   let page: Page | undefined;

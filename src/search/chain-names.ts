@@ -43,15 +43,8 @@ export async function createChainNames(chains: readonly Chain[]) {
   /** @param caip2 a `chainId`, or a CAIP-2 identifier in lower case */
   const identifiedBy = (caip2: string): readonly string[] => identified.get(caip2) ?? [];
 
-  /**
-   * The keys of the chains that this word names, each with its best match.
-   *
-   * @param byCurrency whether a chain is also named by the symbol of its native currency
-   */
-  function named(
-    { letters, folded, identifier }: SearchWord,
-    byCurrency: boolean,
-  ): ReadonlyMap<string, Match> {
+  /** The keys of the chains that this word names, each with its best match. @param byCurrency see `Interpretation` */
+  function named({ letters, folded, identifier }: SearchWord, byCurrency: boolean) {
     const found = new Map<string, Match>();
     for (const { match, items } of starts.find(letters)) {
       for (const chainKey of items) {

@@ -40,17 +40,12 @@ const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** Shorter words are not identifiers. `0x` with fewer than 6 hex digits would match addresses by chance. */
 const MIN_LENGTH = 8;
-/**
- * A shorter hex word is searched only as the beginning of an address. With its `0x`, a whole address has 42 or 66
- * characters, and up to 8 of its leading zeros can be missing.
- */
+/** A shorter hex word is only the beginning of an address: a whole one has 42 characters, and can lack 8 leading zeros. */
 const MIN_WHOLE_LENGTH = 34;
 
 /**
- * Recognises addresses, parts of addresses, and CAIP identifiers. Such a word must not match names or symbols: a token
- * could have the address of another token in its name.
- *
- * @returns undefined for an ordinary word
+ * Undefined for an ordinary word. An identifier must not match names or symbols: a token could have the address of
+ * another token in its name.
  */
 export function identifierOf(typed: string): Identifier | undefined {
   if (typed.length < MIN_LENGTH) return undefined;
@@ -73,10 +68,7 @@ export function identifierOf(typed: string): Identifier | undefined {
   return whole.length > 0 ? { addresses: [...new Set([...whole, ...whole.flatMap(hexOfTron)])] } : undefined;
 }
 
-/**
- * The hex form of an address of Tron in base58. None for another text, for a wrong checksum, and for the zero address,
- * which would find the native assets of all chains.
- */
+/** None for a wrong checksum, and for the zero address, which would find the native assets of all chains. */
 function hexOfTron(text: string): readonly string[] {
   if (!TRON_ADDRESS.test(text)) return [];
   let value = 0n;

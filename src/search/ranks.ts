@@ -22,7 +22,7 @@ const STATES = 4;
 // Each limit exceeds all values of its kind. SUM_LIMIT is for the sum of the scores of all words.
 const SCORE_LIMIT = 17;
 const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
-/** `Math.clz32` has this many results: 0 to 32. */
+/** The number of chains with a symbol, rounded down to a power of two. `Math.clz32` has the results 0 to 32. */
 const FREQUENCY_CLASSES = 33;
 const COUNT_LIMIT = MAX_LISTING_ROWS + 1;
 /** The tokens of one chain have at most this many different static ranks. */
@@ -33,8 +33,7 @@ const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * RANKS_OF_CHAIN;
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
- * The part of a token's rank that depends neither on the query nor on its price: a number below 2^24; lower is better.
- * The number of chains with the symbol is rounded down to a power of two: its frequency class.
+ * The part of a token's rank that depends neither on the query nor on its price: a number below 2^24.
  *
  * @param isTwin whether the native asset of its chain is another token with the same symbol
  */
@@ -43,12 +42,7 @@ export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, 
   return ofChain * RANKS_OF_CHAIN + Math.clz32(chainsOfSymbol) * 2 + Number(isTwin);
 }
 
-/**
- * By how much the ranks of all tokens of a chain have moved since a cursor was made, because the number of bridgeable
- * tokens on the chain has changed.
- *
- * @param rank the rank in the cursor, of a token on this chain
- */
+/** How far the ranks of a chain's tokens have moved since a cursor with this rank: they contain the number of bridgeable ones. */
 export function chainShift(rank: number, bridgeableOnChain: number): number {
   const ofChain = Math.floor((rank % STATIC_RANK_LIMIT) / RANKS_OF_CHAIN);
   return (COUNT_LIMIT - bridgeableOnChain - ofChain) * RANKS_OF_CHAIN;

@@ -42,11 +42,7 @@ const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
 /** Inserted there, it separates the parts of a word as punctuation does. */
 const MARK_OF_PART = '\u0001';
 
-/**
- * The interpretations of a query, from strict to loose. A blank query has none.
- *
- * @throws GatewayError BAD_USER_INPUT for too many words
- */
+/** From strict to loose; none for a blank query. @throws GatewayError BAD_USER_INPUT for too many words */
 export function interpretationsOf(typed: string): readonly Interpretation[] {
   const asTyped = distinct(withWholeTypes(narrowText(typed).split(/\s+/).filter(Boolean)).map(wordOf));
   if (asTyped.length === 0) return [];
@@ -108,9 +104,8 @@ export function keyStarts(chainKey: string): readonly string[] {
 }
 
 /**
- * The indexed words of a name. A name is found by the parts of its words, which begin after punctuation and at capitals:
- * "finance" finds "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds
- * "USD Coin".
+ * The indexed words of a name. Its parts begin after punctuation and at capitals: "finance" finds "yearn.finance", and
+ * "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds "USD Coin".
  */
 export function nameStarts(name: string): readonly string[] {
   const text = name.replace(BEFORE_CAPITAL, MARK_OF_PART);

@@ -19,11 +19,7 @@ export interface ChainsByKey {
 
 export type TokenIndexes = Awaited<ReturnType<typeof createTokenIndexes>>;
 
-/**
- * Makes everything that a search needs besides rows and prices. The result holds no rows. Yields to requests.
- *
- * @param known the chains, if loaded: they say which tokens are native assets
- */
+/** Everything that a search needs besides rows and prices. It holds no rows. @param known the chains, if they are loaded */
 export async function createTokenIndexes(rows: readonly Token[], known?: ChainsByKey) {
   const sorted = [...rows.entries()].map(([row, token]) => ({ row, token, tieBreaker: tieBreakerOf(token) }));
   await sortInSteps(sorted, (a, b) => compareTieBreakers(a.tieBreaker, b.tieBreaker));

@@ -39,8 +39,7 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
 }
 
 /**
- * Searches one token listing. Pass the chains if they are known and {@link needsChains} is true. Without chains, no
- * token has a chain type, and a token is native only if its address is the placeholder.
+ * Without chains, no token has a chain type, and a token is native only if its address is the placeholder.
  *
  * @throws GatewayError BAD_USER_INPUT for a query with too many words
  */
@@ -127,10 +126,7 @@ interface Matches {
   readonly found: Places;
 }
 
-/**
- * Tries the interpretations in order, and returns the first matches. But the query without fillers goes first, if only it
- * names a symbol (`eth coin`).
- */
+/** The first interpretation that finds tokens. */
 function bestMatches(
   [asTyped = BLANK, ...looser]: readonly Interpretation[],
   matchesOf: (interpretation: Interpretation) => Matches,
@@ -140,8 +136,8 @@ function bestMatches(
   let inOrder = [strict];
   if (loosely && !(strict.found.length > 0 && namesSymbol(strict))) {
     const loose = matchesOf(loosely);
-    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only after filler words are dropped, the
-    // loose interpretation comes first. The filter has no influence on this order.
+    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only without filler words, the loose
+    // interpretation comes first. The filter has no influence on this order.
     inOrder = namesSymbol(loose) && !namesSymbol(strict) ? [loose, strict] : [strict, loose];
   }
   const byCurrency = looser.at(-1);
@@ -230,12 +226,7 @@ interface Position {
 
 const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
 
-/**
- * Picks the first `size` tokens that are not seen yet, by key and then by place, in one pass and without sorting the
- * others.
- *
- * @returns the tokens of the page in order, and how many of the tokens found are on earlier pages
- */
+/** The first `size` tokens that are not seen yet, by key and then by place. `before`: how many are seen. */
 function pageOf(
   places: readonly number[],
   keyAt: (place: number) => number,

@@ -28,8 +28,7 @@ async function createDocument(
 }
 
 /**
- * Creates the handler of `/tokenlist.json`: the listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in
- * the format of Uniswap's token lists.
+ * The listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in the format of Uniswap's token lists.
  *
  * @param onOmitted called with the number of omitted tokens of each new list of all chains
  */

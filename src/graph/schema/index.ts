@@ -52,9 +52,8 @@ export function plainSdlOf(schema: GraphQLSchema): string {
 }
 
 /**
- * Adds directives to an SDL, and leaves parts of it out.
+ * Adds directives to the parts of an SDL (`Type`, `Type.field` or `@directive`), or leaves them out (null).
  *
- * @param marks the directives to add, or null to leave the part out, by `Type`, `Type.field` or `@directive`
  * @throws Error if the SDL lacks one of these parts, such as after a renaming
  */
 export function withMarks(sdl: string, marks: ReadonlyMap<string, string | null>): string {
