@@ -41,8 +41,15 @@ export function createTrustedDocuments(config: Config, pageDocuments: readonly s
       const key = id ?? persistedHash(extensions);
       const text = typeof key === 'string' ? texts.get(key) : undefined;
       if (text !== undefined && (query === null || query === text)) return withText(text, others);
-      if (id === undefined) return isAccepted(query) ? parameters : notTrusted(query);
-      if (text === undefined) return unknownId(id);
+      if (id === undefined) {
+        if (isAccepted(query)) return parameters;
+        const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
+        return requestError(message, 'DOCUMENT_NOT_TRUSTED', 403);
+      }
+      if (text === undefined) {
+        const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
+        return requestError(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
+      }
       const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
       return requestError(message, 'BAD_USER_INPUT', 400);
     },
@@ -108,16 +115,6 @@ export function requestError(
   status: number,
 ): GraphQLError {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
-}
-
-function unknownId(id: unknown): GraphQLError {
-  const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
-  return requestError(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
-}
-
-function notTrusted(query: unknown): GraphQLError {
-  const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
-  return requestError(message, 'DOCUMENT_NOT_TRUSTED', 403);
 }
 
 /** The log names at most this many invalid documents. */

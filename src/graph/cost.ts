@@ -23,6 +23,7 @@ import { collectSubfields } from 'graphql/execution/collectFields.js';
 import type { Config } from '../config/config.js';
 import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
+import { memoized } from '../domain/memoized.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { PUNCTUATION } from '../search/text.js';
 
@@ -30,11 +31,6 @@ export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
   rows: number;
-}
-
-export interface CostLimits extends Pick<Config, 'maxCost' | 'maxRows'> {
-  /** Units for one token with its chain and all fields except lists. */
-  readonly unitsOfWholeToken: number;
 }
 
 interface Selections {
@@ -71,9 +67,8 @@ export class CostMeter {
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
-  /** @param listedTokens how many tokens are listed now */
   constructor(
-    private readonly limits: CostLimits,
+    private readonly limits: Pick<Config, 'maxCost' | 'maxRows'>,
     private readonly listedTokens: () => number,
   ) {}
 
@@ -157,8 +152,8 @@ export class CostMeter {
 
   /** The limit on units: `maxCost`, or the cost of the whole token listing if that is higher. */
   private unitLimit(): number {
-    const { maxCost, unitsOfWholeToken } = this.limits;
-    return Math.max(maxCost, UNITS_AROUND_LIST + this.listedTokens() * (1 + unitsOfWholeToken));
+    const ofToken = this.charged ? 1 + unitsOfWholeToken(this.charged.schema) : 0;
+    return Math.max(this.limits.maxCost, UNITS_AROUND_LIST + this.listedTokens() * ofToken);
   }
 }
 
@@ -214,8 +209,12 @@ function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sel
   return sum;
 }
 
-/** Units for one object with its fields, and with the objects in them. Of lists, only `heldBack` counts. */
-export function unitsOfWholeObject(type: GraphQLObjectType): number {
+/** Units for one token with its chain and all fields except lists. */
+const unitsOfWholeToken = memoized((schema: GraphQLSchema) =>
+  unitsOfWholeObject(schema.getType('Token') as GraphQLObjectType),
+);
+
+function unitsOfWholeObject(type: GraphQLObjectType): number {
   // `__typename`, which caching clients add to each object.
   let units = 1;
   for (const field of Object.values(type.getFields())) {

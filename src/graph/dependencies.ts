@@ -177,17 +177,6 @@ export class DependencyTracker {
 
 export type Dependencies = NonNullable<ReturnType<DependencyTracker['dependencies']>>;
 
-/** Facts about the result of an operation that was executed. */
-export interface ResultFacts {
-  /** The operation's name, if the client gave one. */
-  readonly operation: string | undefined;
-  /** In the units of MAX_COST. */
-  readonly cost: number;
-  /** While these are current, the result can be used again. Undefined if it must not be cached. */
-  readonly dependencies: Dependencies | undefined;
-  readonly staleListings: () => Freshness['staleListings'];
-}
-
 /** The facts from which the caching headers of a response are made, and the time at which they are true. */
 export interface ResponseInfo extends Freshness {
   readonly now: number;

@@ -73,8 +73,10 @@ export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
   readonly waiting: Set<Loaders>;
 }
 
-/** How an operation waits. */
-export interface Waiting {
+/** Who asks, and how the operation waits. */
+export interface OperationFacts {
+  /** The id of the request, for log lines; undefined for an operation that does not log. */
+  readonly requestId?: string | undefined;
   /** The client, such as its address. Clients take turns, and all operations without a client count as one client's. */
   readonly client?: string | undefined;
   /** The body of the request, or its target if it has none: the operation keeps it and its parsed values. */
@@ -110,11 +112,11 @@ export class Loaders {
     private readonly options: LoaderOptions,
     private readonly tracker: DependencyTracker,
     private readonly cost: CostMeter,
-    private readonly waiting: Waiting,
+    private readonly operation: OperationFacts,
   ) {
     this.routes = options.snapshots.operationRoutes();
-    this.client = waiting.client;
-    this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
+    this.client = operation.client;
+    this.waitsUntil = operation.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
   }
 
   /** The listing that the operation waits for, or would wait for if it could; undefined if there is none. */
@@ -313,7 +315,7 @@ export class Loaders {
   }
 
   private assertMayWait(): void {
-    if (!this.waiting.yieldToQueue) throw WOULD_WAIT;
+    if (!this.operation.yieldToQueue) throw WOULD_WAIT;
   }
 
   /**
@@ -337,7 +339,7 @@ export class Loaders {
       clearTimeout(timer);
       metrics.waited('upstream', (performance.now() - from) / 1_000);
       try {
-        await this.waiting.yieldToQueue?.();
+        await this.operation.yieldToQueue?.();
       } finally {
         if (--this.awaited === 0) waiting.delete(this);
       }
@@ -346,7 +348,7 @@ export class Loaders {
 
   /** Estimates the bytes that the operation keeps now: its request, and the fields and rows that it has found. */
   private keptBytes(): number {
-    this.requestBytes ??= COPIES * parsedBytes(this.waiting.text ?? '') + this.cost.documentBytes();
+    this.requestBytes ??= COPIES * parsedBytes(this.operation.text ?? '') + this.cost.documentBytes();
     return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
   }
 

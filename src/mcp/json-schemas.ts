@@ -54,19 +54,18 @@ export function dataSchema(schema: GraphQLSchema, operation: OperationDefinition
 
 function inputFields(fields: readonly GraphQLInputField[]): ObjectSchema {
   const required = fields.filter(isRequiredInputField);
+  const properties = fields.map(({ name, type, description, defaultValue }): [string, JsonSchema] => {
+    const said = description ? { description: withValues(description, type) } : {};
+    return [
+      name,
+      { ...inputSchema(type), ...said, ...(defaultValue === undefined ? {} : { default: defaultValue }) },
+    ];
+  });
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [field.name, inputField(field)])),
+    properties: Object.fromEntries(properties),
     ...(required.length > 0 ? { required: required.map(({ name }) => name) } : {}),
     additionalProperties: false,
-  };
-}
-
-function inputField({ type, description, defaultValue }: GraphQLInputField): JsonSchema {
-  return {
-    ...inputSchema(type),
-    ...(description ? { description: withValues(description, type) } : {}),
-    ...(defaultValue === undefined ? {} : { default: defaultValue }),
   };
 }
 

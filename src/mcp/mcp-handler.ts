@@ -12,7 +12,7 @@ import { isJsonType } from '../http/operations.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import { VERSION } from '../observability/version.js';
-import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
+import { callTool, type ExecuteOperation, prepareTool, queryTool } from './call-tool.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
 interface McpOptions extends Config {
@@ -86,13 +86,6 @@ function createHandler(options: McpOptions, protocol: Protocol) {
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   }));
 
-  function toolNamed(name: string): PreparedTool {
-    const tool = tools.find((each) => each.name === name);
-    if (tool) return tool;
-    const message = `Expected one of the tools ${tools.map((each) => each.name).join(', ')}, got ${shown(name)}.`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-  }
-
   function createServer(execute: ExecuteOperation, facts: ToolFacts): Server {
     const server = new protocol.Server(
       { name: 'chains-and-tokens-gateway', title: 'Chains and tokens', version: VERSION },
@@ -107,7 +100,11 @@ function createHandler(options: McpOptions, protocol: Protocol) {
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
       // The code if the call throws before it has a result.
       facts.codes = ['BAD_USER_INPUT'];
-      const tool = toolNamed(params.name);
+      const tool = tools.find(({ name }) => name === params.name);
+      if (!tool) {
+        const message = `Expected one of the tools ${tools.map(({ name }) => name).join(', ')}, got ${shown(params.name)}.`;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+      }
       facts.operation = tool.operation;
       const { result, codes } = await callTool(tool, params.arguments ?? {}, execute);
       facts.codes = codes;

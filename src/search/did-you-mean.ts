@@ -32,7 +32,9 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
   /** The queries that the person may have meant, the most likely first. */
   function correctionsOf(query: string, chains: KnownChains | undefined): readonly string[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
-    if (typed.some(isLikeAddress)) return [];
+    if (typed.some((word) => LIKE_ADDRESS.test(word))) return [];
+    if (typed.some((word) => word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max)))
+      return [];
     /** The distinct words as typed, by their folded form. */
     const words = new Map<string, string>();
     for (const word of typed) if (!words.has(foldText(word))) words.set(foldText(word), word);
@@ -125,10 +127,6 @@ function combined(first: readonly string[], second: readonly string[], between: 
   );
   pairs.sort((one, other) => one.order - other.order);
   return pairs.slice(0, MAX_TRIED).map(({ text }) => text);
-}
-
-function isLikeAddress(word: string): boolean {
-  return LIKE_ADDRESS.test(word) || word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max);
 }
 
 /** Spells the corrected words of a query as the token or its chain spells them, such as "USDC". */

@@ -15,7 +15,7 @@ export async function createContexts(
   config: Partial<Config> = {},
 ) {
   const { log } = await createTestLog();
-  const limits = { maxCost: 1e9, maxRows: 1e7, unitsOfWholeToken: 30 };
+  const limits = { maxCost: 1e9, maxRows: 1e7 };
   const parts = { snapshots, metrics: { waited() {} }, waiting: new Set<Loaders>(), log };
   const options = { ...defaultConfig(), ...config, ...limits, ...parts };
   return () => createContext(options, { client: undefined, yieldToQueue: async () => {} });

@@ -45,16 +45,16 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
   entity.resolveType = typeNameOf;
   _service.resolve = () => ({ sdl: subgraphSdlOf(schema) });
-  _entities.resolve = (_query, { representations }, context: GatewayContext, info) =>
-    entitiesOf(representations, context, info);
+  _entities.resolve = resolveEntities;
   _sdl.resolve = (_query, _args, { introspection }: GatewayContext) =>
     introspection ? stitchingSdlOf(schema) : null;
   return graph;
 }
 
 /** Null for an unknown entity, and an error for a malformed representation. */
-function entitiesOf(
-  representations: readonly unknown[],
+function resolveEntities(
+  _query: unknown,
+  { representations }: { readonly representations: readonly unknown[] },
   { loaders, cost }: GatewayContext,
   info: GraphQLResolveInfo,
 ): readonly MaybePromise<Chain | Token | GatewayError | null>[] {
