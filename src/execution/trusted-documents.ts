@@ -109,11 +109,7 @@ export function persistedHash(extensions: unknown): string | undefined {
 }
 
 /** The error of a whole request, with its HTTP status. */
-export function requestError(
-  message: string,
-  code: ErrorCode | keyof typeof SERVER_ERRORS,
-  status: number,
-): GraphQLError {
+export function requestError(message: string, code: ErrorCode | keyof typeof SERVER_ERRORS, status: number) {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 

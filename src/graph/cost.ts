@@ -99,11 +99,7 @@ export class CostMeter {
    * @returns the rows; an empty list if the operation was already over a limit
    * @throws OperationLimitError if these rows exceed a limit
    */
-  chargeRows<Row>(
-    rows: readonly Row[],
-    info: GraphQLResolveInfo,
-    typeOf?: (row: Row) => string,
-  ): readonly Row[] {
+  chargeRows<Row>(rows: readonly Row[], info: GraphQLResolveInfo, typeOf?: (row: Row) => string) {
     if (this.refusal) return [];
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
     // Counts, not lists of rows: V8 can treat such a list as long-lived, and then its rows stay in memory, too.

@@ -73,26 +73,24 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-/**
- * An error becomes a result of the tool, not an error of the protocol, so that the agent can read it. `codes`: those of
- * the errors, each once.
- */
+/** An error becomes a result of the tool, not an error of the protocol, so that the agent can read it. */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,
   execute: ExecuteOperation,
 ) {
+  const refused = (code: ErrorCode, message: string) =>
+    errorResult(tool, { errors: [{ message, extensions: { code } }] });
   const known = Object.keys(tool.inputSchema.properties);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const expected = known.length > 0 ? `only ${known.join(', ')}` : 'no arguments';
-    const message = `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`;
-    return errorResult(tool, errorOf('BAD_USER_INPUT', message));
+    return refused('BAD_USER_INPUT', `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`);
   }
   const json = await execute(tool.operationOf(given));
   if (json.length > MAX_RESULT_LENGTH) {
     const message = `Expected a result of at most ${MAX_RESULT_LENGTH} characters, got ${json.length}. Ask for less at a time.`;
-    return errorResult(tool, errorOf('LIMIT_EXCEEDED', message));
+    return refused('LIMIT_EXCEEDED', message);
   }
   const response = JSON.parse(json) as GraphResponse;
   if (response.errors || !response.data) return errorResult(tool, response);
@@ -102,10 +100,6 @@ export async function callTool(
 }
 
 const textContent = (data: object) => [{ type: 'text' as const, text: JSON.stringify(data) }];
-
-function errorOf(code: ErrorCode, message: string): GraphResponse {
-  return { errors: [{ message, extensions: { code } }] };
-}
 
 /** A result with errors. It includes the data of the parts that succeeded, which may be enough for the agent. */
 function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse) {

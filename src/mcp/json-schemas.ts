@@ -34,10 +34,7 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
   ['Boolean', 'boolean'],
 ]);
 
-/**
- * The schema of an operation's variables, each of which is passed to the argument of the same name. Null is not allowed
- * for an optional variable: to omit it means the same.
- */
+/** Null is not allowed for an optional variable: to omit it means the same. */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};
   const args = operation.selectionSet.selections.flatMap((selection) =>

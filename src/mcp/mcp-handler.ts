@@ -114,11 +114,7 @@ function createHandler(options: McpOptions, protocol: Protocol) {
   }
 
   /** Responds to clients of the revisions before 2026-07-28: in JSON, even if the client accepts an event stream. */
-  async function respondLegacy(
-    { url, headers, signal }: Request,
-    message: unknown,
-    server: Server,
-  ): Promise<Response> {
+  async function respondLegacy({ url, headers, signal }: Request, message: unknown, server: Server) {
     const transport = new protocol.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);
     try {

@@ -7,7 +7,7 @@ export interface Tool {
   readonly title: string;
   /** The purpose of the tool, for the agent, and the cases in which to use it. */
   readonly description: string;
-  /** Exactly one query, which has a name. Its variables are the tool's arguments. */
+  /** Exactly one query, which has a name. Its variables are the tool's arguments, each passed to the argument of its name. */
   readonly document: string;
 }
 

@@ -39,10 +39,7 @@ interface PageOptions {
   readonly contentSecurityPolicy: readonly string[];
 }
 
-/**
- * Makes a page: a small document, and assets with a digest of their content in the path. Addresses that begin with `./`
- * in the document are those of its assets.
- */
+/** A small document, and assets with a digest of their content in the path. In the document, `./` is their address. */
 export function createPage({ folder, base, otherFiles, texts, contentSecurityPolicy }: PageOptions) {
   const files = [...readPageFiles(folder), ...otherFiles];
   // One digest for all: scripts import each other by name, so a change of one must change every path.
@@ -186,10 +183,7 @@ export function forGet(answer: PathAnswer): PathAnswer {
 }
 
 /** The response to a request for a file: 304 without a body if the client has this version. */
-export async function fileResponse(
-  { body, headers: common }: StaticFile,
-  { headers: asked }: Request,
-): Promise<PlainResponse> {
+export async function fileResponse({ body, headers: common }: StaticFile, { headers: asked }: Request) {
   const { encoding, parts } = await body.encoded(encodingFor(asked.get('accept-encoding')));
   const coding = encoding === 'identity' ? undefined : { 'content-encoding': encoding };
   const headers = { ...common, ...coding, etag: body.etag };

@@ -1,6 +1,6 @@
 /** Suggests other queries if a search finds nothing: with corrected words, or with symbols in place of names. */
 import { foldText, narrowText } from '../domain/fold-text.js';
-import type { Token } from '../domain/listing.js';
+import type { Chain, Token } from '../domain/listing.js';
 import { FILLERS, HAS_LETTER, HAS_LETTER_OR_DIGIT, PUNCTUATION } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
 import type { TokenSearch, TokenSearchRequest } from './token-search.js';
@@ -87,7 +87,8 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
     for (const query of correctionsOf(request.query, chains)) {
       const first = { ...request, query, order: 'RELEVANCE', first: 1, after: undefined } as const;
       const [token] = search(first, chains).tokens;
-      if (token) suggestions.push(asWritten(query, request.query, token, chains));
+      const chain = token && chains?.byKey(token.chainKey);
+      if (token) suggestions.push(asWritten(query, request.query, token, chain));
       wordsLeft -= query.split(PUNCTUATION).length;
       if (suggestions.length === MAX_SUGGESTIONS || wordsLeft <= 0) break;
     }
@@ -130,13 +131,7 @@ function combined(first: readonly string[], second: readonly string[], between: 
 }
 
 /** Spells the corrected words of a query as the token or its chain spells them, such as "USDC". */
-function asWritten(
-  query: string,
-  typed: string,
-  { symbol, name, chainKey }: Token,
-  chains: KnownChains | undefined,
-): string {
-  const chain = chains?.byKey(chainKey);
+function asWritten(query: string, typed: string, { symbol, name }: Token, chain: Chain | undefined) {
   const written = [symbol, name, chain?.name ?? '', chain?.shortName ?? '']
     .flatMap((text) => narrowText(text).split(/\s+/))
     .filter((word) => word.length <= WORD_LENGTH.max && LETTERS_ONLY.test(word));
@@ -155,11 +150,7 @@ function asWritten(
  * correction may be any word of symbols, names and chains. For any other typo of one letter it must be a word of at
  * least five letters from names or chains, and not a symbol.
  */
-function correctedWords(
-  typed: string,
-  indexes: TokenIndexes,
-  chains: KnownChains | undefined,
-): readonly string[] {
+function correctedWords(typed: string, indexes: TokenIndexes, chains: KnownChains | undefined) {
   const respelledWords = respelled(typed).filter(
     (word) => usesOf(word, indexes).isWord || (chains?.words.has(word) ?? false),
   );

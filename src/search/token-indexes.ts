@@ -115,11 +115,7 @@ async function rankTokens(
 }
 
 /** The native assets of a chain: their address is the placeholder, or that of the chain's native currency. */
-export function nativesOn(
-  chainKey: string,
-  { chains, addresses }: Pick<TokenIndexes, 'chains' | 'addresses'>,
-  known: ChainsByKey | undefined,
-): Places {
+export function nativesOn(chainKey: string, { chains, addresses }: TokenIndexes, known?: ChainsByKey) {
   const { all = [], natives = [] } = chains.get(chainKey) ?? {};
   const address = known?.byKey(chainKey)?.nativeCurrency.address;
   if (address === undefined || isNativePlaceholder(address)) return natives;

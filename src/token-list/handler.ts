@@ -5,7 +5,7 @@ import { memoized } from '../domain/memoized.js';
 import { shown } from '../domain/text-limits.js';
 import { cachingHeaders } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
-import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
 import { tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -76,13 +76,14 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
   return async (request: Request, { searchParams: params }: URL): Promise<PlainResponse> => {
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
+    const refused = (status: number, message: string) => plainRefusal({ status, message });
     if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);
     if (names.length > 1) return refused(400, `Expected one chainKey, got ${names.length}.`);
     const chainKey = params.get('chainKey') ?? undefined;
     const finding = find(chainKey);
     if (finding === undefined) {
       const message = 'The gateway does not have both listings yet. Ask again in 1 s.';
-      return refused(503, message, { 'retry-after': '1' });
+      return plainRefusal({ status: 503, message, headers: { 'retry-after': '1' } });
     }
     const document = await finding;
     // The schema of token lists does not allow an empty one.
@@ -96,8 +97,4 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
     }
     return fileResponse({ body: document.body, headers: headersFor(document) }, request);
   };
-}
-
-function refused(status: number, message: string, headers: Refusal['headers'] = {}): PlainResponse {
-  return plainRefusal({ status, message, headers });
 }

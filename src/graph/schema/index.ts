@@ -40,10 +40,8 @@ export const schema = builder.toSchema({ directives: DIRECTIVES });
 
 /** The text of `schema.graphql`, for clients, with marks on the fields that are null only with an error. */
 export function sdlOf(schema: GraphQLSchema): string {
-  return withMarks(
-    plainSdlOf(schema),
-    new Map(NULL_ONLY_WITH_ERROR.map((path) => [path, '@semanticNonNull'])),
-  );
+  const marks = NULL_ONLY_WITH_ERROR.map((path) => [path, '@semanticNonNull'] as const);
+  return withMarks(plainSdlOf(schema), new Map(marks));
 }
 
 /** The schema as text without the marks of {@link sdlOf}. Its types are sorted: moving code does not change the text. */
