@@ -1,17 +1,14 @@
 /** The gateway without a port: it executes operations from memory, or by GraphQL Yoga. */
-import { GraphQLError, isObjectType } from 'graphql';
+import { GraphQLError } from 'graphql';
 import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
 import { createDocuments } from './execution/documents.js';
 import { createOperationWriter, type RequestParameters } from './execution/operation-writer.js';
 import { createTrustedDocuments, reportInvalidDocuments } from './execution/trusted-documents.js';
-import { createContext, type GatewayContext } from './graph/context.js';
-import { unitsOfWholeObject } from './graph/cost.js';
-import type { ResultFacts } from './graph/dependencies.js';
+import { createContext, type GatewayContext, type ResultFacts } from './graph/context.js';
 import { withFederation } from './graph/federation/federated.js';
-import { KeptMemory } from './graph/kept-memory.js';
-import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
+import { type Loaders, MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
 import { isAskedByBody, pathIn, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
@@ -62,8 +59,6 @@ export type Gateway = ReturnType<typeof createGateway>;
 
 /** The schema with the fields for federation. The schema does not depend on settings. */
 const graph = withFederation(schema);
-const tokenType = graph.getType('Token');
-const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
 
 function isWritten(result: Result): result is WrittenResponse {
   return result !== undefined && 'body' in result;
@@ -78,7 +73,7 @@ export function createGateway(options: GatewayOptions) {
   const documents = createDocuments(graph, options);
   const trusted = createTrustedDocuments(options, options.pageDocuments);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
-  const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
+  const contextOptions = { ...options, waiting: new Set<Loaders>() };
   const writeOperation = createOperationWriter(graph, documents);
 
   /**
@@ -110,15 +105,9 @@ export function createGateway(options: GatewayOptions) {
       return context.cost.chargeOperation(operation) ? undefined : context;
     });
     if (!body || !context) return context?.cost.refusal ?? context?.loaders.pendingListing;
-    const { staleListings, tracker, cost } = context;
     const { operationName } = parameters;
-    return {
-      body: body as readonly Buffer<ArrayBuffer>[],
-      operation: typeof operationName === 'string' ? operationName.slice(0, MAX_SHOWN) : undefined,
-      cost: cost.spent.units,
-      dependencies: tracker.dependencies(),
-      staleListings,
-    };
+    const name = typeof operationName === 'string' ? operationName.slice(0, MAX_SHOWN) : undefined;
+    return { body: body as readonly Buffer<ArrayBuffer>[], ...context.resultFacts(name) };
   }
 
   /**

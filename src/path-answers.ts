@@ -22,7 +22,7 @@ import type { Metrics } from './observability/metrics.js';
 import type { Monitoring } from './observability/monitoring.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker, createPlayground, type PageFacts } from './pages/pages.js';
-import { createTextFile, forGet, type PathAnswer, serveFile, servePage } from './pages/static-page.js';
+import { forGet, type PathAnswer, servePage, serveText } from './pages/static-page.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 import type { YogaContext } from './yoga.js';
@@ -72,26 +72,19 @@ export function createPathAnswers(options: PathOptions) {
   if (picker) pages.push(servePage([picker, basePath], facts.pickerBase, () => createPicker(facts)));
   if (graphiql) pages.push(servePage([path], facts.playgroundBase, () => createPlayground(facts)));
   const answers = new Map<string, PathAnswer<YogaContext>>();
+  // The schema without the fields for federation, as in `schema.graphql` of the repository.
+  const sdl = () => sdlOf(plainSchema);
   if (mcp) {
-    const respond = createMcp({ ...options, sdl: () => sdlOf(plainSchema) });
+    const respond = createMcp({ ...options, sdl });
     answers.set(mcp, (request, _url, context) =>
       respond(request, (operation) => options.executeForTool(operation, request, context), context.outcome),
     );
   }
   const onOmitted = options.metrics.tokenListOmitted;
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(snapshots, onOmitted)));
-  const serveText = (make: () => string) => serveFile(() => createTextFile(make()));
-  // The schema without the fields for federation, as in `schema.graphql` of the repository.
-  if (schema)
-    answers.set(
-      schema,
-      serveText(() => sdlOf(plainSchema)),
-    );
-  if (llms)
-    answers.set(
-      llms,
-      serveText(() => llmsText(facts)),
-    );
+  if (schema) answers.set(schema, serveText(sdl));
+  const text = () => llmsText(facts);
+  if (llms) answers.set(llms, serveText(text));
   for (const each of MONITORING_PATHS) {
     // If the port for operators is set, `/metrics` is served only there.
     const isServed = each !== '/metrics' || options.adminPort === undefined;

@@ -21,9 +21,8 @@ const DRIFT = 0.004;
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
 /**
- * Creates a client that answers from the demo listings in place of an upstream, as the v1 service would. The first
- * token listing has the prices of the file. In later listings the prices drift a little, except those of stablecoins.
- * Routes follow a plausible rule: they lead to bridgeable tokens of the same symbol on other chains.
+ * Creates a client that answers from the demo listings in place of an upstream, as the v1 service would. After the first
+ * token listing, prices drift a little. Routes lead to bridgeable tokens of the same symbol on other chains.
  */
 export function createDemoHttp() {
   const tokens = readTokens();
@@ -70,8 +69,8 @@ export function createDemoHttp() {
 }
 
 /**
- * Reads the chains of the demo data, and the publicly known facts of EVM chains and their tokens. New rows of an
- * upstream are compared with these facts. Other chains can have made-up ids and native addresses.
+ * Reads the chains, and the publicly known facts of EVM chains and their tokens, with which new rows of an upstream are
+ * compared. Other chains can have made-up ids and native addresses.
  */
 export function readDemoFacts(): DemoFacts {
   const chains = readChains().map(chainFrom);

@@ -2,7 +2,6 @@
 import {
   type ASTNode,
   type ASTVisitFn,
-  type ASTVisitor,
   type DocumentNode,
   type FragmentDefinitionNode,
   GraphQLError,
@@ -18,7 +17,6 @@ import {
   specifiedRules,
   TokenKind,
   type TypeNode,
-  type ValidationContext,
   type ValidationRule,
   validate,
 } from 'graphql';
@@ -31,10 +29,7 @@ import { createSeenBefore } from './seen-before.js';
 
 type DocumentLimits = Pick<Config, 'maxDepth' | 'maxAliases' | 'maxQueryTokens' | 'introspection'>;
 
-/**
- * The limits of the cache: beyond them, the documents that were unused for longest are dropped. A parsed document takes
- * about fifty times the memory of its text, so all take about 5 MB.
- */
+/** A parsed document takes about fifty times the memory of its text, so all cached ones take about 5 MB. */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
 /** A longer text is not cached: it would push out many others, with their plans and kept JSON. */
@@ -42,10 +37,7 @@ const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 5;
 
 export type Documents = ReturnType<typeof createDocuments>;
 
-/**
- * Makes an empty cache of documents for one schema. If `introspection` is false, introspection is refused, and error
- * messages suggest no names of the schema.
- */
+/** If `introspection` is false, introspection is refused, and error messages suggest no names of the schema. */
 export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
   const { introspection } = limits;
   const parsed = new LRUCache<string, DocumentNode>({
@@ -73,7 +65,7 @@ export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
   /** The newest parsed document. After the operation writer, GraphQL Yoga often gets the same text. */
   let newest: { readonly text: string; readonly document: DocumentNode } | undefined;
 
-  /** Caches a document from its second request on: a text that was sent only once would displace others. */
+  /** Caches a document from its second request on: texts that are sent once would displace others. */
   function documentOf(text: string): DocumentNode {
     const known = parsed.get(text);
     if (known) return known;
@@ -87,32 +79,24 @@ export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
     return newest.document;
   }
 
-  /** The last accepted document: most requests repeat it, and comparing two texts costs less than hashing one. */
-  let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
-
-  /** The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors. */
-  function accepted(text: string): AcceptedDocument | undefined {
-    if (last?.text === text) return last.accepted;
-    try {
-      const document = documentOf(text);
-      if (errorsOf(document).length > 0) return undefined;
-      const accepted = { document, isLasting: parsed.has(text) };
-      if (accepted.isLasting) last = { text, accepted };
-      return accepted;
-    } catch {
-      return undefined;
-    }
-  }
-
   return {
     errorsOf,
-    accepted,
     /**
-     * Parses a document for GraphQL Yoga. Usually the operation writer has just parsed it: one request must not count
-     * as two.
+     * The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors.
+     * `isLasting`: the document is cached, so that the same text gives the same object.
+     */
+    accepted(text: string): { readonly document: DocumentNode; readonly isLasting: boolean } | undefined {
+      try {
+        const document = documentOf(text);
+        return errorsOf(document).length > 0 ? undefined : { document, isLasting: parsed.has(text) };
+      } catch {
+        return undefined;
+      }
+    },
+    /**
+     * For GraphQL Yoga. Usually the operation writer has just parsed the document: one request must not count as two.
      *
-     * @throws GraphQLError for a syntax error; LIMIT_EXCEEDED for too long a text or name, or for too many lexical
-     *   tokens
+     * @throws GraphQLError for a syntax error, or with LIMIT_EXCEEDED
      */
     parse: (text: string) => (newest?.text === text ? newest.document : documentOf(text)),
   };
@@ -122,8 +106,8 @@ export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
 const MAX_LOCATED_LENGTH = 500;
 
 /**
- * Makes the document to execute. A long one has no locations: with them, graphql-js counts the lines of the text up to
- * the field of each error, so a thousand errors would take seconds. Only one error loses its location by this: null for a
+ * The document to execute. A long one has no locations: with them, graphql-js counts the lines of the text up to the
+ * field of each error, so a thousand errors would take seconds. Only one error loses its location by this: null for a
  * non-null argument, such as `if` of `@skip`. Errors of resolvers have none anyway.
  */
 export const executableDocument = memoized((document: DocumentNode): DocumentNode => {
@@ -131,26 +115,14 @@ export const executableDocument = memoized((document: DocumentNode): DocumentNod
   return body.length <= MAX_LOCATED_LENGTH ? document : parse(body, { noLocation: true });
 });
 
-interface AcceptedDocument {
-  readonly document: DocumentNode;
-  /** Whether the document is cached, so that the same text gives the same object. */
-  readonly isLasting: boolean;
-}
-
-/** Refuses mutations and subscriptions, which the graph does not have. */
-function queriesOnlyRule(context: ValidationContext): ASTVisitor {
-  return {
-    OperationDefinition(node) {
-      if (node.operation === OperationTypeNode.QUERY) return;
-      context.reportError(
-        new GraphQLError(`Expected a query, got a ${node.operation}: this graph is read-only.`, {
-          nodes: node,
-          extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode },
-        }),
-      );
-    },
-  };
-}
+const queriesOnlyRule: ValidationRule = (context) => ({
+  OperationDefinition(node) {
+    if (node.operation === OperationTypeNode.QUERY) return;
+    const message = `Expected a query, got a ${node.operation}: this graph is read-only.`;
+    const extensions = { code: 'BAD_USER_INPUT' satisfies ErrorCode };
+    context.reportError(new GraphQLError(message, { nodes: node, extensions }));
+  },
+});
 
 /** Removes the suggested names of the schema from the message. The option `hideSuggestions` of graphql-js keeps enum values. */
 export function hideSuggestion(error: { message: string }): void {
@@ -158,25 +130,15 @@ export function hideSuggestion(error: { message: string }): void {
 }
 
 type Visit = ASTVisitFn<ASTNode> | undefined;
-interface Visits {
-  readonly enter?: Visit;
-  readonly leave?: Visit;
-}
-
-const KINDS: readonly string[] = Object.values(Kind);
 
 /**
  * Merges validation rules into one with the same errors in the same order. Without merging, graphql-js looks up each
- * kind of node in each rule for each document, which takes longer than validating a usual document.
- *
- * @param rules must not edit the document, stop the visit, or have a `leave` for all kinds of nodes
+ * kind of node in each rule for each document, which takes longer than validating a usual document. The rules must not
+ * edit the document, stop the visit, or have a `leave` for all kinds of nodes.
  */
 export function mergedRules(rules: readonly ValidationRule[]): ValidationRule {
   return (context) => {
-    const merged: Record<
-      string,
-      { readonly enter: ASTVisitFn<ASTNode>; readonly leave: ASTVisitFn<ASTNode> }
-    > = {};
+    const merged: Record<string, { enter: ASTVisitFn<ASTNode>; leave: ASTVisitFn<ASTNode> }> = {};
     for (const visitor of rules.map((rule) => rule(context))) {
       /** The node for which this rule returned false, so that it skips the children of the node. */
       let skipped: ASTNode | undefined;
@@ -194,8 +156,9 @@ export function mergedRules(rules: readonly ValidationRule[]): ValidationRule {
           },
         };
       };
-      for (const [kind, given] of Object.entries(visitor) as [string, Visit | Visits][]) {
-        if (kind === 'enter') for (const each of KINDS) add(each, given as Visit, undefined);
+      type Visits = Visit | { readonly enter?: Visit; readonly leave?: Visit };
+      for (const [kind, given] of Object.entries(visitor) as [string, Visits][]) {
+        if (kind === 'enter') for (const each of Object.values(Kind)) add(each, given as Visit, undefined);
         else if (typeof given === 'function') add(kind, given, undefined);
         else add(kind, given?.enter, given?.leave);
       }
@@ -204,7 +167,7 @@ export function mergedRules(rules: readonly ValidationRule[]): ValidationRule {
   };
 }
 
-/** At most this many errors of a document are made: each takes time, and holds memory. */
+/** More errors of a document are not made: each takes time, and holds memory. */
 const MAX_ERRORS = 10;
 /**
  * For a list type of many levels, GraphQL wraps a single value into one list for each level: with 900 levels, a body of
@@ -216,20 +179,23 @@ const MAX_LIST_LEVELS = 2;
 function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
   const { maxDepth, maxAliases, maxQueryTokens } = limits;
   const measure = createMeasure(document);
-  const exceeded = document.definitions.flatMap((operation) => {
-    if (operation.kind !== Kind.OPERATION_DEFINITION) return [];
+  const errors: GraphQLError[] = [];
+  for (const operation of document.definitions) {
+    if (operation.kind !== Kind.OPERATION_DEFINITION) continue;
     const { depth, aliases, fields } = measure(operation.selectionSet);
+    const lists = (operation.variableDefinitions ?? []).map(({ type }) => listLevels(type));
     const checks = [
       ['levels of fields', maxDepth, isIntrospection(operation) ? 0 : depth],
       ['aliases', maxAliases, aliases],
       ['fields with its fragments expanded', maxQueryTokens, fields],
-      ['levels of lists in the type of a variable', MAX_LIST_LEVELS, mostListLevels(operation)],
+      ['levels of lists in the type of a variable', MAX_LIST_LEVELS, Math.max(0, ...lists)],
     ] as const;
-    return checks
-      .filter(([, limit, actual]) => actual > limit)
-      .map(([unit, limit, actual]) => [unit, limit, actual, operation] as const);
-  });
-  return exceeded.slice(0, MAX_ERRORS).map((each) => limitExceeded(...each));
+    for (const [unit, limit, actual] of checks) {
+      if (actual > limit && errors.length < MAX_ERRORS)
+        errors.push(limitExceeded(unit, limit, actual, operation));
+    }
+  }
+  return errors;
 }
 
 /** Replaces the error of graphql-js if the validation stops after half a million steps: that error names no reason. */
@@ -268,10 +234,8 @@ function refusal(message: string, operation?: OperationDefinitionNode): GraphQLE
 
 const NOTHING = { depth: 0, aliases: 0, fields: 0 };
 
-/** Measures selection sets, each fragment once. A validation rule refuses a fragment that spreads itself. */
-function createMeasure(
-  document: DocumentNode,
-): (selectionSet: SelectionSetNode | undefined) => typeof NOTHING {
+/** Measures each fragment once. A validation rule refuses a fragment that spreads itself. */
+function createMeasure(document: DocumentNode) {
   const fragments = fragmentsOf(document);
   const measured = new Map<string, typeof NOTHING>();
 
@@ -308,28 +272,18 @@ function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
   );
 }
 
-function mostListLevels({ variableDefinitions = [] }: OperationDefinitionNode): number {
-  return Math.max(0, ...variableDefinitions.map(({ type }) => listLevels(type)));
-}
-
 function listLevels(type: TypeNode): number {
   if (type.kind === Kind.NAMED_TYPE) return 0;
   return listLevels(type.type) + (type.kind === Kind.LIST_TYPE ? 1 : 0);
 }
 
 const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;
-/**
- * A quick first check. It also matches long words in strings and comments, which are allowed. The look-behind keeps its
- * time linear.
- */
+/** A quick first check: it also matches in strings and comments, where long words are allowed. The look-behind keeps it linear. */
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**
- * Checks a document before it is parsed. Names are limited because a response repeats the key of a field for each row.
- * Lines are limited because graphql-js counts them for each error. The check stops at the first token over a limit, and
- * at a syntax error, which the parser then reports.
- *
- * @returns the error of a document that exceeds a limit
+ * The error of a document that exceeds a limit. Names are limited because a response repeats the key of a field for each
+ * row, and lines because graphql-js counts them for each error. A syntax error is left to the parser.
  */
 export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
   const { body } = source;

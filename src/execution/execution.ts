@@ -1,8 +1,7 @@
 /**
- * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if a case is not
- * in the plan, the execution throws. The gateway then waits and executes the operation again, or
- * lets graphql-js execute it from the beginning. Only graphql-js reports errors; a response that is too long
- * is refused.
+ * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if a case is not in the
+ * plan, the execution throws. The gateway then waits and executes the operation again, or lets graphql-js execute it from
+ * the beginning. Only graphql-js reports errors.
  */
 import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
@@ -31,17 +30,13 @@ export function assertSynchronous(value: unknown): void {
 export interface Tracker {
   /** Calls `write`. @returns the reads of `write`; undefined if other operations cannot use the JSON that it wrote */
   track(write: () => void): object | undefined;
-  /**
-   * Adds the reads of kept JSON to those of this operation, which then uses the JSON.
-   *
-   * @returns false if this operation would read other data; nothing is added then
-   */
+  /** Adds the reads of kept JSON. @returns false if this operation would read other data; nothing is added then */
   repeat(reads: object): boolean;
 }
 
 /** The part of an operation's context that an execution uses. */
 export interface ExecutionContext {
-  /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
+  /** If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
   /** Limit on the bytes of the response. Called only for a response of more than {@link MIN_RESPONSE_LIMIT} bytes. */
   readonly maxResponseBytes?: () => number;
@@ -52,14 +47,12 @@ export interface ExecutionContext {
 /** Appends the JSON of a value to the response. */
 export type Write = (value: unknown, execution: Execution) => void;
 
-/**
- * Kept JSON of at least this many bytes is stored as a Buffer: sending one more part costs less than copying a text.
- */
+/** Kept JSON of at least this many bytes is stored as a Buffer: sending one more part costs less than copying a text. */
 const MIN_PART = 8_192;
 /** After an item of a list, a text longer than this (in UTF-16 units) is converted to bytes. */
 const MAX_TEXT = 32_768;
 
-/** One execution of an operation, and its response so far: finished parts in UTF-8, and then the text. */
+/** The response so far is finished parts in UTF-8, and then the text. */
 export class Execution {
   /** JSON that is not yet converted to bytes; plans append to it. */
   text = '';
@@ -67,7 +60,6 @@ export class Execution {
   private bytes = 0;
   /** True once the JSON depends on variables: then it is not kept. */
   usesVariables = false;
-  /** Undefined if no JSON is kept. */
   readonly tracker: Tracker | undefined;
 
   /** @param keepsJson whether to keep JSON, because the operation is likely to be repeated */
@@ -97,11 +89,7 @@ export class Execution {
     return this.parts;
   }
 
-  /**
-   * Writes one value in an execution of its own, so that its JSON can be kept: as a whole, not also in parts.
-   *
-   * @returns the JSON, and the reads of the resolvers that made it. Without `reads`, the JSON must not be kept.
-   */
+  /** Writes one value in an execution of its own, so that its JSON can be kept, unless there are no `reads`. */
   track(tracker: Tracker, write: Write, value: unknown) {
     const own = new Execution(this.context, this.variables, false);
     const read = tracker.track(() => write(value, own));

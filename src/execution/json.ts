@@ -11,10 +11,7 @@ export function quote(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/**
- * Gives the JSON of non-null values of a scalar or enum. Falls back for objects and functions, and if serializing gives
- * no text, boolean or finite number.
- */
+/** For non-null values. Falls back for objects and functions, and if serializing gives no text, boolean or finite number. */
 export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {
@@ -27,7 +24,7 @@ export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
   };
 }
 
-/** Whether the JSON of an execution result would have more than `max` bytes. Does not make that JSON. */
+/** Whether the JSON of an execution result would have more than `max` bytes, without making that JSON. */
 export function exceedsBytes(result: unknown, max: number): boolean {
   let bytes = 0;
 

@@ -28,18 +28,17 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
   const coerceVariables = createCoercion(schema);
 
   /**
-   * Writes the response body of an operation if the operation succeeds synchronously and without errors.
+   * Writes the response body; undefined if the operation has errors, has to wait, must not be executed now, or is of a
+   * kind that the writer does not know.
    *
    * @param prepare makes the context of the operation; undefined if the operation must not be executed now
-   * @returns undefined if the operation has errors, has to wait, must not be executed now, or is of a kind
-   *   that the writer does not know
    */
   return (
     parameters: RequestParameters,
     prepare: (operation: PreparedOperation) => ExecutionContext | undefined,
   ): readonly Buffer[] | undefined => {
     const { query, operationName: name = null, variables: given = null } = parameters;
-    // Unusual or invalid parameters are left to GraphQL Yoga, which has the error messages.
+    // Invalid parameters are left to GraphQL Yoga, which has the error messages.
     if (typeof query !== 'string' || !(name === null || typeof name === 'string')) return undefined;
     if (!isObjectOrNull(given) || isPersisted(parameters)) return undefined;
     const accepted = documents.accepted(query);
@@ -58,17 +57,16 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
   };
 }
 
-function isObjectOrNull(value: unknown): value is Variables | null {
-  return typeof value === 'object' && !Array.isArray(value);
-}
+const isObjectOrNull = (value: unknown): value is Variables | null =>
+  typeof value === 'object' && !Array.isArray(value);
 
 /** Whether the extensions can change the operation. Most only describe the client, such as its name. */
 function isPersisted({ extensions = null }: RequestParameters): boolean {
   return !isObjectOrNull(extensions) || (extensions !== null && 'persistedQuery' in extensions);
 }
 
-/** Limit on all plans with their kept JSON: 40 MiB. */
-const MAX_BYTES = 41_943_040;
+/** Limit on all plans with their kept JSON. */
+const MAX_BYTES = 40 * 2 ** 20;
 
 /** Caches the plans of repeated operations while their documents exist. Beyond the limit all plans are dropped. */
 export class Plans {

@@ -26,7 +26,6 @@ import { assertSynchronous, type Execution, fallBack, type Write } from './execu
 import { leafJsonOf } from './json.js';
 import type { Variables } from './variables.js';
 
-/** The field whose value is written at a place of a plan. */
 interface Place {
   readonly nodes: readonly FieldNode[];
   readonly infoOf: (execution: Execution) => GraphQLResolveInfo;
@@ -37,7 +36,7 @@ const NO_ARGUMENTS: Variables = Object.freeze({});
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
 
-/** The plan of a query calls resolvers as graphql-js does, and falls back where it cannot simply write a value. */
+/** Calls resolvers as graphql-js does, and falls back where it cannot simply write a value. */
 export class Plan {
   private readonly fragments: Fragments;
   private readonly root: Write;
@@ -55,10 +54,8 @@ export class Plan {
   }
 
   /**
-   * Writes the whole response body `{"data":{…}}`. Never throws, whatever resolvers do. All executions of a plan must
-   * have the same values of the variables of `@skip` and `@include`.
-   *
-   * @returns parts that must not be changed; undefined if graphql-js has to execute the operation
+   * Writes the whole response body, in parts that must not be changed; undefined if graphql-js has to execute the
+   * operation. All executions of a plan must have the same values of the variables of `@skip` and `@include`.
    */
   write(execution: Execution): readonly Buffer[] | undefined {
     try {
@@ -107,9 +104,10 @@ export class Plan {
       new Info(execution, schema, fragments, operation, parent, name, type, nodes);
     const write = this.value(type, { nodes, infoOf });
     if (resolve === defaultFieldResolver && args.length === 0) {
+      // Not the default resolver, which calls functions: here they fall back.
       return (source, execution) => {
         execution.text += start;
-        write(propertyOf(source, name), execution);
+        write(typeof source === 'object' ? (source as Variables | null)?.[name] : undefined, execution);
       };
     }
     const argumentsIn = argumentsOf(field, node);
@@ -189,7 +187,7 @@ export class Plan {
   }
 }
 
-/** Makes the function that reads the arguments of a field as getArgumentValues does; faster if all arguments are variables. */
+/** Reads the arguments of a field as getArgumentValues does; faster if all arguments are variables. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode) {
   if (field.args.length === 0) return () => NO_ARGUMENTS;
   const withDefault = field.args.filter(({ defaultValue }) => defaultValue !== undefined);
@@ -236,12 +234,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** Reads a property as the default resolver does, but never calls it: if its value is a function, the plan falls back. */
-function propertyOf(source: unknown, name: string): unknown {
-  return typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
-}
-
-/** Counts the bytes of plans and of their kept JSON. Beyond `maxBytes` all plans are dropped. */
+/** The memory of plans and of their kept JSON. Beyond `maxBytes` all plans are dropped. */
 export interface Memory {
   /** Includes kept JSON of rows that no longer exist. */
   bytes: number;
@@ -254,10 +247,10 @@ const BYTES_OF_ENTRY = 150;
 const MAX_SHARE = 1 / 4;
 
 /**
- * Wraps a function that writes the values of one field, so that their JSON is kept. Rows and lists of snapshots are
- * frozen and never change, so their JSON is kept, with a list of everything else that was read to write it. A later
- * operation with the same selections uses the JSON if it would read equal data. This is correct by two rules: a frozen
- * value is frozen with everything in it, and resolvers read everything else through the context, which tracks it.
+ * Keeps the JSON of rows and lists of snapshots, which are frozen and never change, with everything else that was read to
+ * write it. A later operation with the same selections uses the JSON if it would read equal data. This is correct by two
+ * rules: a frozen value is frozen with everything in it, and resolvers read everything else through the context, which
+ * tracks it.
  */
 function kept(write: Write, memory: Memory): Write {
   /** The kept JSON of rows and lists, freed with them. The map is made when needed: most plans are used only once. */

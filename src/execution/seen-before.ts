@@ -1,13 +1,10 @@
-/** Recognises repeated texts. */
+/** Recognises repeated texts: only these are worth caching. */
 import { crc32 } from 'node:zlib';
 
 /** At most this many texts are remembered, in 64 kB. The number must be a power of two. */
 const SLOTS = 16_384;
 
-/**
- * Makes a function that tells whether it was called with a text before, since only repeated texts are worth caching. Its
- * memory is fixed, so it forgets old texts. Rarely, the result is true for a new text.
- */
+/** The function tells whether it was called with a text before. It forgets old texts. Rarely, it is true for a new one. */
 export function createSeenBefore(): (text: string) => boolean {
   const digests = new Uint32Array(SLOTS);
   return (text) => {

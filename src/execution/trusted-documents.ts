@@ -18,13 +18,9 @@ const PLAYGROUND_INTROSPECTION = getIntrospectionQuery({
   schemaDescription: true,
 });
 
-/** Looks up documents by id. With `trustedDocumentsOnly` it also refuses documents that are not trusted. */
 export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
 
-/**
- * @param pageDocuments the documents of the gateway's own pages, which are trusted, too
- * @returns undefined if there are no trusted documents: then clients cannot request documents by `documentId`
- */
+/** Undefined without trusted documents. @param pageDocuments those of the gateway's own pages, which are trusted, too */
 export function createTrustedDocuments(config: Config, pageDocuments: readonly string[]) {
   const { trustedDocuments, trustedDocumentsOnly, introspection } = config;
   if (!trustedDocuments) return undefined;
@@ -35,11 +31,8 @@ export function createTrustedDocuments(config: Config, pageDocuments: readonly s
 
   return {
     /**
-     * Finds the trusted document that the parameters name by `documentId`, `doc_id` or
-     * `extensions.persistedQuery.sha256Hash`, and returns the parameters with its text in place of that id. Other
-     * parameters are returned unchanged if they may be executed.
-     *
-     * @returns an error if the document must not be executed
+     * Puts the text of a trusted document in place of its id: `documentId`, `doc_id` or
+     * `extensions.persistedQuery.sha256Hash`. Gives an error if the document must not be executed.
      */
     resolve(parameters: RequestParameters): RequestParameters | GraphQLError {
       const { documentId, doc_id, ...others } = parameters;
@@ -48,8 +41,15 @@ export function createTrustedDocuments(config: Config, pageDocuments: readonly s
       const key = id ?? persistedHash(extensions);
       const text = typeof key === 'string' ? texts.get(key) : undefined;
       if (text !== undefined && (query === null || query === text)) return withText(text, others);
-      if (id === undefined) return isAccepted(query) ? parameters : notTrusted(query);
-      if (text === undefined) return unknownId(id);
+      if (id === undefined) {
+        if (isAccepted(query)) return parameters;
+        const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
+        return requestError(message, 'DOCUMENT_NOT_TRUSTED', 403);
+      }
+      if (text === undefined) {
+        const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
+        return requestError(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
+      }
       const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
       return requestError(message, 'BAD_USER_INPUT', 400);
     },
@@ -66,10 +66,7 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/**
- * Makes a check that accepts trusted documents, and queries that ask only for the SDL. White space and comments do not
- * matter.
- */
+/** Accepts trusted documents, and queries that ask only for the SDL. White space and comments do not matter. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   pageDocuments: readonly string[],
@@ -112,22 +109,8 @@ export function persistedHash(extensions: unknown): string | undefined {
 }
 
 /** The error of a whole request, with its HTTP status. */
-export function requestError(
-  message: string,
-  code: ErrorCode | keyof typeof SERVER_ERRORS,
-  status: number,
-): GraphQLError {
+export function requestError(message: string, code: ErrorCode | keyof typeof SERVER_ERRORS, status: number) {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
-}
-
-function unknownId(id: unknown): GraphQLError {
-  const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
-  return requestError(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
-}
-
-function notTrusted(query: unknown): GraphQLError {
-  const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
-  return requestError(message, 'DOCUMENT_NOT_TRUSTED', 403);
 }
 
 /** The log names at most this many invalid documents. */
@@ -144,9 +127,9 @@ export async function reportInvalidDocuments(
     await setImmediate();
     try {
       const [error] = documents.errorsOf(documents.parse(text));
-      if (error) throw error;
+      if (error) errors.push([id, error.message]);
     } catch (error) {
-      errors.push([id, error instanceof Error ? error.message : String(error)]);
+      errors.push([id, (error as Error).message]);
     }
   }
   const count = manifest.size;

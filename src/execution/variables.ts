@@ -1,14 +1,15 @@
 /** Coerces variables. */
 import {
   GraphQLID,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
-  type GraphQLLeafType,
-  GraphQLList,
-  GraphQLNonNull,
   type GraphQLSchema,
   GraphQLString,
+  getNullableType,
   isInputType,
+  isLeafType,
+  isListType,
+  isNonNullType,
   type OperationDefinitionNode,
   typeFromAST,
   valueFromAST,
@@ -31,9 +32,8 @@ interface Input {
 }
 
 /**
- * Creates the function that coerces variables as getVariableValues of graphql-js does, several times as fast: the types
- * are read only once for each operation, and the paths of values, which errors need, are not recorded. The function
- * returns undefined if a variable is invalid or unusual.
+ * Coerces variables as getVariableValues of graphql-js does, several times as fast: the types are read once for each
+ * operation, and the paths of values, which errors need, are not recorded. Undefined if a variable is invalid or unusual.
  */
 export function createCoercion(schema: GraphQLSchema) {
   const variablesOf = memoized((operation: OperationDefinitionNode): readonly Input[] =>
@@ -60,37 +60,31 @@ export function createCoercion(schema: GraphQLSchema) {
 }
 
 function inputOf(name: string, type: GraphQLInputType, defaultValue: unknown): Input {
-  return { name, defaultValue, isRequired: type instanceof GraphQLNonNull, coerce: coercerOf(type) };
+  return { name, defaultValue, isRequired: isNonNullType(type), coerce: coercerOf(type) };
 }
 
-function coercerOf(given: GraphQLInputType): Coerce {
-  const isNonNull = given instanceof GraphQLNonNull;
-  const type = isNonNull ? given.ofType : given;
-  const coerce =
-    type instanceof GraphQLList
-      ? listCoercer(type.ofType)
-      : type instanceof GraphQLInputObjectType
-        ? objectCoercer(type)
-        : leafCoercer(type);
+function coercerOf(type: GraphQLInputType): Coerce {
+  const isNonNull = isNonNullType(type);
+  const coerce = nonNullCoercer(getNullableType(type));
   return (value) => {
     if (value !== null && value !== undefined) return coerce(value);
     return isNonNull ? fallBack() : null;
   };
 }
 
-function leafCoercer(type: GraphQLLeafType): Coerce {
+function nonNullCoercer(type: GraphQLInputType): Coerce {
+  if (isListType(type)) {
+    const coerce = coercerOf(type.ofType);
+    // A single value means a list of one item.
+    return (value) => (Array.isArray(value) ? value.map((item) => coerce(item)) : [coerce(value)]);
+  }
+  if (!isLeafType(type)) return objectCoercer(type as GraphQLInputObjectType);
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {
     if (isText && typeof value === 'string') return value;
     const parsed: unknown = type.parseValue(value);
     return parsed === undefined ? fallBack() : parsed;
   };
-}
-
-/** A single value means a list of one item. */
-function listCoercer(itemType: GraphQLInputType): Coerce {
-  const coerce = coercerOf(itemType);
-  return (value) => (Array.isArray(value) ? value.map((item) => coerce(item)) : [coerce(value)]);
 }
 
 function objectCoercer(type: GraphQLInputObjectType): Coerce {

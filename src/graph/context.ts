@@ -2,22 +2,14 @@
 import type { Config } from '../config/config.js';
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger/logger.js';
-import { type CostLimits, CostMeter } from './cost.js';
+import { CostMeter } from './cost.js';
 import { DependencyTracker } from './dependencies.js';
-import { type LoaderOptions, Loaders, type Waiting } from './loaders.js';
+import { type LoaderOptions, Loaders, type OperationFacts } from './loaders.js';
 
-/** The part of a context that all operations share. */
-interface ContextOptions extends Config, CostLimits, LoaderOptions {
-  readonly log: Logger;
-}
-
-/** The part of a context that differs between operations. */
-export interface OperationFacts extends Waiting {
-  /** The id of the request, for log lines; undefined for an operation that does not log. */
-  readonly requestId?: string | undefined;
-}
+type ContextOptions = Config & LoaderOptions & { readonly log: Logger };
 
 export type GatewayContext = ReturnType<typeof createContext>;
+export type ResultFacts = ReturnType<GatewayContext['resultFacts']>;
 
 export function createContext(options: ContextOptions, operation: OperationFacts) {
   const { snapshots, introspection, log } = options;
@@ -35,12 +27,18 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     /** Limit on the bytes of the response, at the present size of the token listing. */
     maxResponseBytes: () => maxResponseBytes(listedTokens()),
     introspection,
-    /** The status of both listings at the time of this operation. */
     listings() {
       tracker.note('freshness');
       return snapshots.status(now);
     },
-    /** The listings and routes that this operation has read so far and that were stale, as text for `x-stale-listings`. */
-    staleListings: () => snapshots.freshness(pinned, tracker.reads, now).staleListings,
+    /** Facts about the result of the executed operation. @param operation its name, if the client gave one */
+    resultFacts: (operation: string | undefined) => ({
+      operation,
+      cost: cost.spent.units,
+      /** While these are current, the result can be used again. Undefined if it must not be cached. */
+      dependencies: tracker.dependencies(),
+      /** The listings and routes that were read and stale, as text for `x-stale-listings`. */
+      staleListings: () => snapshots.freshness(pinned, tracker.reads, now).staleListings,
+    }),
   };
 }

@@ -23,25 +23,20 @@ import { collectSubfields } from 'graphql/execution/collectFields.js';
 import type { Config } from '../config/config.js';
 import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
+import { memoized } from '../domain/memoized.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { PUNCTUATION } from '../search/text.js';
 
-/** The cost of an operation, or of a part of it. */
 export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
   rows: number;
 }
 
-export interface CostLimits extends Pick<Config, 'maxCost' | 'maxRows'> {
-  /** Units for one token with its chain and all fields except lists. */
-  readonly unitsOfWholeToken: number;
-}
-
-/** The part of an operation that its cost depends on. Variables are coerced. */
 interface Selections {
   readonly schema: GraphQLSchema;
   readonly fragments: Record<string, FragmentDefinitionNode>;
+  /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
@@ -72,9 +67,8 @@ export class CostMeter {
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
-  /** @param listedTokens how many tokens are listed now */
   constructor(
-    private readonly limits: CostLimits,
+    private readonly limits: Pick<Config, 'maxCost' | 'maxRows'>,
     private readonly listedTokens: () => number,
   ) {}
 
@@ -102,17 +96,11 @@ export class CostMeter {
    * Adds the cost of a field's objects: their selected fields, and the objects within them that are not in lists.
    * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
-   * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list if the operation was already over a limit
    * @throws OperationLimitError if these rows exceed a limit
    */
-  chargeRows<Row>(
-    rows: readonly Row[],
-    info: GraphQLResolveInfo,
-    typeOf?: (row: Row) => string,
-  ): readonly Row[] {
+  chargeRows<Row>(rows: readonly Row[], info: GraphQLResolveInfo, typeOf?: (row: Row) => string) {
     if (this.refusal) return [];
-    if (rows.length === 0) return rows;
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
     // Counts, not lists of rows: V8 can treat such a list as long-lived, and then its rows stay in memory, too.
     const counts = new Map<string, number>();
@@ -131,15 +119,12 @@ export class CostMeter {
     this.add({ units, rows: 0 });
   }
 
-  /** Adds the units of an error in place of an object. */
   spendOnError(): void {
     this.fieldUnits += ERROR_FIELD_UNITS;
     this.spend(ERROR_UNITS);
   }
 
-  /**
-   * Adds a cost. @throws OperationLimitError if the operation is over a limit, even if it already was before the call
-   */
+  /** @throws OperationLimitError if the operation is over a limit, even if it already was before the call */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;
@@ -150,26 +135,22 @@ export class CostMeter {
     const { maxCost, maxRows } = this.limits;
     spent.units += units;
     spent.rows += rows;
+    if (this.refusal || (spent.units <= maxCost && spent.rows <= maxRows)) return;
+    const unitLimit = this.unitLimit();
     if (spent.rows > maxRows) {
-      this.refusal ??= limitExceeded(
-        `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
-      );
-    } else if (spent.units > maxCost && spent.units > this.unitLimit()) {
-      this.refusal ??= limitExceeded(
-        `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word; an error can cost ${ERROR_UNITS}.`,
-      );
+      const message = `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`;
+      this.refusal = new OperationLimitError('LIMIT_EXCEEDED', message);
+    } else if (spent.units > unitLimit) {
+      const message = `An operation may cost at most ${unitLimit} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word; an error can cost ${ERROR_UNITS}.`;
+      this.refusal = new OperationLimitError('LIMIT_EXCEEDED', message);
     }
   }
 
   /** The limit on units: `maxCost`, or the cost of the whole token listing if that is higher. */
   private unitLimit(): number {
-    const { maxCost, unitsOfWholeToken } = this.limits;
-    return Math.max(maxCost, UNITS_AROUND_LIST + this.listedTokens() * (1 + unitsOfWholeToken));
+    const ofToken = this.charged ? 1 + unitsOfWholeToken(this.charged.schema) : 0;
+    return Math.max(this.limits.maxCost, UNITS_AROUND_LIST + this.listedTokens() * ofToken);
   }
-}
-
-function limitExceeded(message: string): OperationLimitError {
-  return new OperationLimitError('LIMIT_EXCEEDED', message);
 }
 
 /** The units for one object, by its selections (one node of the document, or several) and by its type. */
@@ -201,7 +182,7 @@ function unitsOfType(typeName: string, info: GraphQLResolveInfo): number {
   });
 }
 
-/** The units for one object with its selections. Resolvers charge the objects of lists and of abstract types. */
+/** The units for one object with its selections, but without lists and abstract types: resolvers charge these. */
 function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): number {
   const { schema, fragments, variables } = selections;
   let collected: ReadonlyMap<string, readonly FieldNode[]>;
@@ -224,8 +205,12 @@ function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sel
   return sum;
 }
 
-/** Units for one object with its fields, and with the objects in them. Of lists, only `heldBack` counts. */
-export function unitsOfWholeObject(type: GraphQLObjectType): number {
+/** Units for one token with its chain and all fields except lists. */
+const unitsOfWholeToken = memoized((schema: GraphQLSchema) =>
+  unitsOfWholeObject(schema.getType('Token') as GraphQLObjectType),
+);
+
+function unitsOfWholeObject(type: GraphQLObjectType): number {
   // `__typename`, which caching clients add to each object.
   let units = 1;
   for (const field of Object.values(type.getFields())) {
@@ -244,11 +229,12 @@ export function searchUnits(rows: number, query: string): number {
 }
 
 /** An address of at most this length costs no units of its own. Hex addresses have up to 66 characters. */
-export const MAX_USUAL_ADDRESS = 100;
+const MAX_USUAL_ADDRESS = 100;
 /** A unit is for this many further characters: a type of Move can have a hundred addresses, and all of them are folded. */
 const CHARACTERS_OF_UNIT = 4;
 
-/** Units for looking up a long address. A text that is too long for an address is not read. */
+/** Units for looking up an address. A text that is too long for an address is not read. */
 export function addressUnits({ length }: string): number {
-  return Math.ceil((Math.min(length, MAX_LENGTHS.address) - MAX_USUAL_ADDRESS) / CHARACTERS_OF_UNIT);
+  const further = Math.min(length, MAX_LENGTHS.address) - MAX_USUAL_ADDRESS;
+  return Math.max(0, Math.ceil(further / CHARACTERS_OF_UNIT));
 }

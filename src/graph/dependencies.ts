@@ -1,7 +1,7 @@
 /**
  * Dependencies: the data that a response was made from. They are tracked while an operation runs, and stored with its
- * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
- * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
+ * cached response. Before the response is used again, they are compared with the snapshots that are served then. All
+ * times are in milliseconds; points in time are since 1970.
  */
 import { LRUCache } from 'lru-cache';
 import type { Freshness, Reads } from '../snapshots/freshness.js';
@@ -10,8 +10,8 @@ import { LISTING_NAMES, type ListingName, type ServedSnapshots } from '../snapsh
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** The changing data that an operation has read. Times are in milliseconds since 1970. */
-export class TrackedReads {
+/** The changing data that an operation has read. */
+class TrackedReads {
   /** The listings whose rows were read, each with the `state` of its snapshot; undefined without a snapshot. */
   readonly listings: Partial<Record<ListingName, string | undefined>> = {};
   /** Whether a price was read or used to filter or order tokens. */
@@ -32,7 +32,7 @@ export class TrackedReads {
   routeMap: number | undefined = undefined;
 }
 
-/** The data that a part of a response was made from. While this data is the same, the part is the same. */
+/** The data that a part of a response was made from: while it is the same, so is the part. */
 interface ReadsOfPart extends Readonly<TrackedReads> {
   readonly cost: Cost;
 }
@@ -43,18 +43,12 @@ const MAX_SHARED = 8;
 /** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */
 const shared = new LRUCache<string, ReadsOfPart>({ max: MAX_SHARED });
 
-/** Collects the reads of one operation, and separately the reads for parts of its response. */
 export class DependencyTracker {
   private noted = new TrackedReads();
   /** Reads that `repeat` has already compared and noted for this operation. */
   private readonly repeated: ReadsOfPart[] = [];
 
-  /**
-   * @param pinned the snapshots that the operation reads: those that were served when it began, and the first ones that
-   *   it waits for
-   * @param now milliseconds since 1970, by the clock of the operation
-   * @param priceMaxAgeMs a price that is older than this (in milliseconds) is shown as null
-   */
+  /** @param pinned the snapshots that the operation reads: those served when it began, and the first ones that it waits for */
   constructor(
     readonly pinned: ServedSnapshots,
     private readonly cost: CostMeter,
@@ -62,7 +56,6 @@ export class DependencyTracker {
     private readonly priceMaxAgeMs: number,
   ) {}
 
-  /** The listings that were read, and when the oldest routes that were read were fetched. */
   get reads() {
     const { listings, routesTakenAt } = this.noted;
     return { listings: LISTING_NAMES.filter((name) => name in listings), routesTakenAt } satisfies Reads;
@@ -72,29 +65,24 @@ export class DependencyTracker {
     this.noted[flag] = true;
   }
 
-  /** Notes that rows of this listing were read. */
   noteListing(name: ListingName): void {
     this.noted.listings[name] = this.pinned[name]?.state;
   }
 
-  /**
-   * Notes the rules. Note them before a wait for routes: they can change while the operation waits.
-   *
-   * @param routeMap the version of the map of all swept routes, if it is read
-   */
+  /** Note the rules before a wait for routes, because they can change meanwhile. */
   noteRules(rules: object, routeMap?: number): void {
     this.noted.rules ??= rules;
     this.noted.routeMap ??= routeMap;
   }
 
-  /** Notes routes. Note repeated reads, too: the earlier note can belong to another part of the response. */
+  /** Note repeated reads, too: the earlier note can belong to another part of the response. */
   noteRoutes({ goodUntil, takenAt, routeMap }: Pick<RoutesRead, 'goodUntil' | 'takenAt' | 'routeMap'>): void {
     this.noted.routeMap ??= routeMap;
     this.noted.routesGoodUntil = Math.min(this.noted.routesGoodUntil, goodUntil);
     this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, takenAt);
   }
 
-  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the dependency. */
+  /** Whether a price fetched at this time is young enough to show. Notes the dependency. */
   isPriceFresh(asOf: number): boolean {
     const { noted, priceMaxAgeMs } = this;
     const isFresh = asOf >= this.now - priceMaxAgeMs;
@@ -103,11 +91,7 @@ export class DependencyTracker {
     return isFresh;
   }
 
-  /**
-   * Calls `write`, which makes a part of the response. Calls must not be nested.
-   *
-   * @returns the reads of this part; undefined if other operations cannot use the part
-   */
+  /** `write` makes a part of the response, not nested. @returns its reads; undefined if others cannot use the part */
   track(write: () => void): ReadsOfPart | undefined {
     const { noted, cost } = this;
     const before = { ...cost.spent };
@@ -119,13 +103,16 @@ export class DependencyTracker {
     const isWaiting = Object.values(tracked.listings).includes(undefined);
     if (tracked.freshness || tracked.rules || isWaiting) return undefined;
     const { units, rows } = cost.spent;
-    return sharedOf({ ...tracked, cost: { units: units - before.units, rows: rows - before.rows } });
+    const reads = { ...tracked, cost: { units: units - before.units, rows: rows - before.rows } };
+    const json = JSON.stringify(reads);
+    const known = shared.get(json) ?? reads;
+    shared.set(json, known);
+    return known;
   }
 
   /**
-   * Notes the reads and the cost of a part that another operation has made, because this operation uses the part, too.
-   *
-   * @returns false if this operation would read something else and must make the part itself; nothing is noted then
+   * Notes the reads and the cost of a part that another operation has made, and this one uses, too. False, with nothing
+   * noted, if this operation would read something else and must make the part itself.
    */
   repeat(reads: ReadsOfPart): boolean {
     if (!this.repeated.includes(reads)) {
@@ -188,40 +175,20 @@ export class DependencyTracker {
   }
 }
 
-function sharedOf(reads: ReadsOfPart): ReadsOfPart {
-  const json = JSON.stringify(reads);
-  const known = shared.get(json) ?? reads;
-  shared.set(json, known);
-  return known;
-}
-
 export type Dependencies = NonNullable<ReturnType<DependencyTracker['dependencies']>>;
 
-/** Facts about the result of an operation that was executed. */
-export interface ResultFacts {
-  /** The operation's name, if the client gave one. */
-  readonly operation: string | undefined;
-  /** The cost of the operation in the units of MAX_COST. */
-  readonly cost: number;
-  /** While these are current, the result can be used again. Undefined if it must not be cached. */
-  readonly dependencies: Dependencies | undefined;
-  readonly staleListings: () => Freshness['staleListings'];
-}
-
-/** The facts from which the caching headers of a response are made. `freshForMs` ends when the dependencies expire, too. */
+/** The facts from which the caching headers of a response are made, and the time at which they are true. */
 export interface ResponseInfo extends Freshness {
-  /** The time at which these facts are true. */
   readonly now: number;
   /** Time until a price in the response becomes too old; infinite without prices. */
   readonly pricesGoodForMs: number;
 }
 
-/** Checks dependencies. Returns the facts for the response's headers; undefined if they are no longer current. */
-export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | undefined;
+export type DependencyCheck = ReturnType<typeof createDependencyCheck>;
 
-/** Makes the check of dependencies against the snapshots that are served now. */
-export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return (dependencies) => {
+/** Compares dependencies with the snapshots that are served now. Undefined if they are no longer current. */
+export function createDependencyCheck(snapshots: Snapshots) {
+  return (dependencies: Dependencies): ResponseInfo | undefined => {
     const { listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil } = dependencies;
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
@@ -249,10 +216,9 @@ const STALE_IF_ERROR = 86_400;
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * Computes the age of a stored response. The age begins when the response was made or, if that was later, when its
- * oldest listing was last fetched: a fetch of the same rows validates the response (RFC 9111).
+ * The age of a stored response. It begins when the response was made or, if that was later, when its oldest listing was
+ * last fetched: a fetch of the same rows validates the response (RFC 9111).
  *
- * @param madeAt when the response was made
  * @returns undefined if the response is too old to be served, or if the clock was set back after it was made: the
  *   dependencies would then expire too late
  */
@@ -264,18 +230,11 @@ export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | 
 }
 
 /**
- * The headers for browser and CDN caches, as alternating names and values.
- *
- * A cache keeps a response for `max-age` minus `Age`. This difference must be the time until the next refresh. So
+ * The headers for browser and CDN caches, as alternating names and values. A cache keeps a response for `max-age` minus `Age`. This difference must be the time until the next refresh. So
  * `max-age` is the sum of that time and the age, or 0 if no time is left. Caches that ignore `Age` keep a response too
  * long, but by one refresh interval at most, because the age starts again with each refresh.
- *
- * @param ageMs how old the response is; 0 for a response that was just made
  */
-export function cachingHeaders(
-  { freshForMs, pricesGoodForMs, takenAt }: ResponseInfo,
-  ageMs: number,
-): string[] {
+export function cachingHeaders({ freshForMs, pricesGoodForMs, takenAt }: ResponseInfo, ageMs: number) {
   const age = Math.floor(ageMs / 1000);
   const freshFor = Number.isFinite(freshForMs) ? Math.floor(freshForMs / 1000) : MAX_AGE_OF_SCHEMA - age;
   const maxAge = freshFor > 0 ? freshFor + age : 0;

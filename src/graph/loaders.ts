@@ -1,7 +1,6 @@
 /**
- * Reads data for the resolvers of one operation. A look-up of one row gives null for an unknown or malformed
- * key. Errors are thrown or rejected as a GatewayError. If the data is in memory, a method returns a value,
- * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
+ * Reads data for the resolvers of one operation. A look-up of one row gives null for an unknown or malformed key. If
+ * the data is in memory, a method returns a value, not a promise: 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import type { Config } from '../config/config.js';
@@ -18,9 +17,8 @@ import type { RouteAnswer } from '../snapshots/routes.js';
 import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
-import { addressUnits, type CostMeter, MAX_USUAL_ADDRESS, ROUTE_UNITS, searchUnits } from './cost.js';
+import { addressUnits, type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
-import type { KeptMemory, WaitingOperation } from './kept-memory.js';
 
 /** A value, or a promise of it if it must be loaded first. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -33,44 +31,52 @@ export function whenReady<Value, Result>(
   return value instanceof Promise ? nonFatal(value.then(use)) : use(value);
 }
 
-/**
- * Keeps a rejection of this promise from ending the process: if something else in the same operation throws first, nobody
- * waits for the promise.
- */
+/** Keeps a rejection from ending the process: if another part of the operation throws first, nobody waits for it. */
 function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
   return promise;
 }
 
-/** Thrown in place of waiting. It is not an Error, because making a stack would take time: it can be thrown often. */
+/** Thrown in place of waiting. Not an Error, because it can be thrown often, and to make a stack takes long. */
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
 /** Until the operation ends, graphql-js keeps about this many bytes for each unit of its fields and rows. */
 const BYTES_OF_UNIT = 100;
 /** A waiting operation keeps the values of its request twice: as the gateway and as GraphQL Yoga have parsed them. */
 const COPIES = 2;
+/**
+ * While the waiting operations keep more than this, no further one that keeps much may wait. One operation keeps at most
+ * about 25 MB, for the 250,000 units of MAX_COST.
+ */
+const MAX_BYTES = 32 * 2 ** 20;
+const MAX_BYTES_OF_CLIENT = MAX_BYTES / 4;
+/** Any operation may keep this much. */
+const FREE_BYTES = 32_768;
+/** The operations of one client may always keep this much: two usual operations of the picker. */
+const FREE_BYTES_OF_CLIENT = 131_072;
+
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
-
 /** This many reads of rows may wait for a listing free of charge, and three more for each listed token. */
 const FREE_WAITS = 500;
 
 /**
- * One operation waits for the upstream at most this long in all (milliseconds). The earlier waits, in the
- * queue and for an equal request, add about two seconds. Thus a request ends within 30 s, before
- * common proxies give up.
+ * One operation waits for the upstream at most this long in all. With the earlier waits, in the queue and for an equal
+ * request, it ends within 30 s, before common proxies give up.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
-
 const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
 
 export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
   readonly snapshots: Snapshots;
   readonly metrics: { waited(reason: 'upstream', seconds: number): void };
-  readonly memory: KeptMemory;
+  /** The operations of the gateway that wait for the upstream. */
+  readonly waiting: Set<Loaders>;
 }
 
-/** How an operation waits. */
-export interface Waiting {
+/** Who asks, and how the operation waits. */
+export interface OperationFacts {
+  /** The id of the request, for log lines; undefined for an operation that does not log. */
+  readonly requestId?: string | undefined;
   /** The client, such as its address. Clients take turns, and all operations without a client count as one client's. */
   readonly client?: string | undefined;
   /** The body of the request, or its target if it has none: the operation keeps it and its parsed values. */
@@ -85,46 +91,41 @@ export interface Waiting {
 }
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
-export class Loaders implements WaitingOperation {
-  /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
+export class Loaders {
+  /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue. */
   private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. */
   private readonly askedRoutes = new Map<string, MaybePromise<RoutesRead>>();
   private readonly routes: OperationRoutes;
-  /** Made when the first routes are requested. */
   private routeLoader: DataLoader<RouteRequest, RoutesRead> | undefined;
   private requestedRoutes = 0;
   private hasFetchedRoutes = false;
   /** How many reads of rows wait for a listing. */
   private waits = 0;
-  private routeRefusal: GatewayError | undefined;
+  /** How many answers of the upstream the operation waits for now. */
+  private awaited = 0;
   private requestBytes: number | undefined;
-  readonly client: string | undefined;
+  private readonly client: string | undefined;
   private readonly waitsUntil: number;
 
   constructor(
     private readonly options: LoaderOptions,
     private readonly tracker: DependencyTracker,
     private readonly cost: CostMeter,
-    private readonly waiting: Waiting,
+    private readonly operation: OperationFacts,
   ) {
     this.routes = options.snapshots.operationRoutes();
-    this.client = waiting.client;
-    this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
+    this.client = operation.client;
+    this.waitsUntil = operation.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
   }
 
-  keptBytes(): number {
-    this.requestBytes ??= COPIES * parsedBytes(this.waiting.text ?? '') + this.cost.documentBytes();
-    return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
-  }
-
-  /** The listing that the operation waits for, or would wait for if it must not wait; undefined if there is none. */
+  /** The listing that the operation waits for, or would wait for if it could; undefined if there is none. */
   get pendingListing(): Promise<unknown> | undefined {
     const [first] = this.pending.values();
     return first;
   }
 
-  /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
+  /** Resolves when each listing that other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
     // Lets the resolvers of later fields start first.
     await null;
@@ -161,8 +162,7 @@ export class Loaders implements WaitingOperation {
     if (isOfRow && cost.refusal) return instead;
     const first = this.first(name);
     this.assertMayWait();
-    // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
-    // `isNative` of each token can wait.
+    // Each row can wait, and then have an error. `chain`, `caip19` and `isNative` of all listed tokens may always wait.
     const free = FREE_WAITS + 3 * (tracker.pinned.tokens?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spendOnError();
     return nonFatal(first.then(use));
@@ -170,18 +170,16 @@ export class Loaders implements WaitingOperation {
 
   /** Waits for the first snapshot of a listing. Rejects with an UpstreamError. */
   private first<Name extends ListingName>(name: Name): Promise<IndexedListings[Name]> {
-    const { pinned } = this.tracker;
-    const pin = (snapshot: IndexedListings[Name]): IndexedListings[Name] => {
-      pinned[name] = snapshot;
+    const load = async () => {
+      const snapshot = await this.options.snapshots.first[name]();
+      this.tracker.pinned[name] = snapshot;
       return snapshot;
     };
-    const first =
-      this.pending.get(name) ?? nonFatal(this.wait(() => this.options.snapshots.first[name]().then(pin)));
+    const first = this.pending.get(name) ?? nonFatal(this.wait(load));
     this.pending.set(name, first);
     return first as Promise<IndexedListings[Name]>;
   }
 
-  /** The chain listing, if it is loaded. */
   chainsIfLoaded(): ChainSnapshot | undefined {
     // Noted in any case: without the listing, the response differs once it is loaded.
     this.tracker.noteListing('chains');
@@ -206,7 +204,7 @@ export class Loaders implements WaitingOperation {
 
   /** The token at this address, in any of its forms (see `foldAddress`). */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
-    if (address.length > MAX_USUAL_ADDRESS) this.cost.spend(addressUnits(address));
+    this.cost.spend(addressUnits(address));
     return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null, null);
   }
 
@@ -227,7 +225,10 @@ export class Loaders implements WaitingOperation {
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
     const { tracker } = this;
-    const chains = this.chainsFor(request);
+    // If the chains cannot be loaded, only a filter on chain types fails.
+    const loaded = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
+    const isOptional = loaded instanceof Promise && !request.filter.chainTypes;
+    const chains = isOptional ? loaded.catch(() => undefined) : loaded;
     return this.read('tokens', (tokens) => {
       if (request.order === 'RELEVANCE') {
         tracker.noteListing('chains');
@@ -241,29 +242,29 @@ export class Loaders implements WaitingOperation {
     });
   }
 
-  /**
-   * Asks the upstream at most once for each token.
-   *
-   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
-   */
-  routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
+  /** Asks the upstream at most once for each token. @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously */
+  routesFrom(request: RouteRequest): MaybePromise<RouteAnswer> {
     const { tracker, cost } = this;
     const { snapshots, maxRoutesPerOperation } = this.options;
     const { tokens } = tracker.pinned;
     tracker.noteRules(snapshots.rulesOf(tokens));
-    const key = routeRequestKey(filter);
+    const key = routeRequestKey(request);
     let answer = this.askedRoutes.get(key);
-    if (!answer && tokens) answer = this.routes.known(requestWith(tokens, filter), tokens);
+    if (!answer && tokens) answer = this.routes.known(requestWith(tokens, request), tokens);
     if (!answer) {
       this.assertMayWait();
-      if (this.requestedRoutes >= maxRoutesPerOperation) return this.failRoutes(this.tooManyRoutes());
+      if (this.requestedRoutes >= maxRoutesPerOperation) {
+        const message = `One operation may ask the upstream for the routes of at most ${maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
+        return this.failRoutes(cost.refusal ?? new GatewayError('ROUTE_BUDGET_EXCEEDED', message));
+      }
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
       this.routeLoader ??= new DataLoader(
-        (filters) => Promise.all(filters.map((each) => this.fetchRoutes(each).catch(asError))),
+        (requests) =>
+          Promise.all(requests.map((each) => this.fetchRoutes(each).catch((error: Error) => error))),
         { cache: false },
       );
-      answer = this.routeLoader.load(filter);
+      answer = this.routeLoader.load(request);
     }
     this.askedRoutes.set(key, answer);
     const noted = (routes: RoutesRead) => {
@@ -296,13 +297,13 @@ export class Loaders implements WaitingOperation {
     // Routes would show tokens that a rule may hide.
     if (!pinned.tokens && snapshots.mustHideTokens()) return this.first('tokens');
     const isServed = snapshots.current().tokens !== undefined;
-    // A request without a chain does not cause a wait for the first listing: it is then sent as the client wrote it.
+    // A request without a chain does not wait for the first listing, but is sent as the client wrote it.
     const isRead = srcChainKey !== undefined || isServed || this.pending.has('tokens');
     if (!pinned.tokens && isRead) await this.first('tokens').catch(() => {});
     return pinned.tokens;
   }
 
-  /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */
+  /** Null if no background sweep collects routes. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { snapshots } = this.options;
     const { sources } = snapshots;
@@ -313,24 +314,19 @@ export class Loaders implements WaitingOperation {
     });
   }
 
-  /** The chain listing, for a search that depends on it. If it cannot be loaded, only a filter on chain types fails. */
-  private chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
-    const chains = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
-    return chains instanceof Promise && !request.filter.chainTypes ? chains.catch(() => undefined) : chains;
-  }
-
-  /** Throws if the operation must not wait. */
   private assertMayWait(): void {
-    if (!this.waiting.yieldToQueue) throw WOULD_WAIT;
+    if (!this.operation.yieldToQueue) throw WOULD_WAIT;
   }
 
   /**
    * Asks the upstream, and waits for its answer, then for a turn in the queue. Rejects with UPSTREAM_TIMEOUT when the
-   * operation may wait no longer. If it keeps too much memory for a wait, rejects with OVERLOADED and asks nothing.
+   * operation may wait no longer, and with OVERLOADED, without asking, if it keeps too much memory for a wait.
    */
   private async wait<Answer>(ask: () => Promise<Answer>, isByClient = false): Promise<Answer> {
-    const { memory, metrics } = this.options;
-    memory.enter(this);
+    const { waiting, metrics } = this.options;
+    if (this.keptBytes() > FREE_BYTES) this.assertRoom(waiting);
+    waiting.add(this);
+    this.awaited++;
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -343,20 +339,33 @@ export class Loaders implements WaitingOperation {
       clearTimeout(timer);
       metrics.waited('upstream', (performance.now() - from) / 1_000);
       try {
-        await this.waiting.yieldToQueue?.();
+        await this.operation.yieldToQueue?.();
       } finally {
-        memory.leave(this);
+        if (--this.awaited === 0) waiting.delete(this);
       }
     }
   }
 
-  /** The error of a request beyond the limit. All rows share it, because each error collects a stack. */
-  private tooManyRoutes(): GatewayError {
-    this.routeRefusal ??= new GatewayError(
-      'ROUTE_BUDGET_EXCEEDED',
-      `One operation may ask the upstream for the routes of at most ${this.options.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`,
-    );
-    return this.routeRefusal;
+  /** Estimates the bytes that the operation keeps now: its request, and the fields and rows that it has found. */
+  private keptBytes(): number {
+    this.requestBytes ??= COPIES * parsedBytes(this.operation.text ?? '') + this.cost.documentBytes();
+    return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
+  }
+
+  private assertRoom(waiting: ReadonlySet<Loaders>): void {
+    let own = 0;
+    let all = 0;
+    for (const other of waiting) {
+      const bytes = other === this ? 0 : other.keptBytes();
+      all += bytes;
+      if (other.client === this.client) own += bytes;
+    }
+    const isByClient = own > MAX_BYTES_OF_CLIENT;
+    const isUsual = own + this.keptBytes() <= FREE_BYTES_OF_CLIENT;
+    if (isUsual || (!isByClient && all <= MAX_BYTES)) return;
+    const message =
+      'Too many large operations wait for the upstream. Ask for this part again in a few seconds, or in an operation without long lists.';
+    throw new GatewayError('OVERLOADED', message, { isByClient });
   }
 
   /** Charges for the error, since each row can have one. An operation that is refused for its cost gets no further error. */
@@ -366,8 +375,4 @@ export class Loaders implements WaitingOperation {
     cost.spendOnError();
     throw error;
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -8,17 +8,6 @@ import type { Tool } from './tools.js';
 /** Executes an operation as if a client had requested it. Resolves with the JSON of the response. */
 export type ExecuteOperation = (operation: RequestParameters) => Promise<string>;
 
-/** The result of a tool in the form of the protocol, and the distinct codes of its errors. */
-interface ToolResult {
-  readonly result: {
-    readonly content: { readonly type: 'text'; readonly text: string }[];
-    readonly structuredContent?: Readonly<Record<string, unknown>>;
-    readonly isError?: true;
-  };
-  readonly codes: readonly string[];
-}
-
-/** A tool as it is offered and called. */
 export interface PreparedTool extends Omit<Tool, 'document'> {
   /** The name of its operation in the log. */
   readonly operation: string;
@@ -46,21 +35,21 @@ const MAX_ERRORS = 5;
 /** Data with more characters is refused: a result has the data twice, as text and as a structure. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
-/** Derives the schemas of a tool from its document, which is one query with a name. */
+/** Derives the schemas of a tool from its document. */
 export function prepareTool(schema: GraphQLSchema, { document: query, ...tool }: Tool): PreparedTool {
-  const [operation] = parse(query, { noLocation: true }).definitions as [OperationDefinitionNode];
-  const operationName = operation.name?.value ?? '';
+  const [node] = parse(query, { noLocation: true }).definitions as [OperationDefinitionNode];
+  const operation = node.name?.value ?? '';
   return {
     ...tool,
-    operation: operationName,
-    inputSchema: variablesSchema(schema, operation),
-    outputSchema: dataSchema(schema, operation),
-    operationOf: (variables) => ({ query, operationName, variables }),
+    operation,
+    inputSchema: variablesSchema(schema, node),
+    outputSchema: dataSchema(schema, node),
+    operationOf: (variables) => ({ query, operationName: operation, variables }),
     reworded: (message) => message.replace('Variable "$', 'Argument "'),
   };
 }
 
-/** Makes the tool that takes a document, for queries that the other tools do not cover. `sdl` is the schema as text. */
+/** The tool for queries that the other tools do not cover. */
 export function queryTool(sdl: string): PreparedTool {
   const withoutDescriptions = visit(parse(sdl, { noLocation: true }), {
     enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
@@ -84,53 +73,43 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-/**
- * Executes the operation of a tool. An error becomes a result of the tool, not an error of the protocol, so that the
- * agent can read it.
- *
- * @param given the arguments as the client sent them
- */
+/** An error becomes a result of the tool, not an error of the protocol, so that the agent can read it. */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,
   execute: ExecuteOperation,
-): Promise<ToolResult> {
+) {
+  const refused = (code: ErrorCode, message: string) =>
+    errorResult(tool, { errors: [{ message, extensions: { code } }] });
   const known = Object.keys(tool.inputSchema.properties);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const expected = known.length > 0 ? `only ${known.join(', ')}` : 'no arguments';
-    const message = `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`;
-    return errorResult(tool, errorOf('BAD_USER_INPUT', message));
+    return refused('BAD_USER_INPUT', `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`);
   }
   const json = await execute(tool.operationOf(given));
   if (json.length > MAX_RESULT_LENGTH) {
     const message = `Expected a result of at most ${MAX_RESULT_LENGTH} characters, got ${json.length}. Ask for less at a time.`;
-    return errorResult(tool, errorOf('LIMIT_EXCEEDED', message));
+    return refused('LIMIT_EXCEEDED', message);
   }
   const response = JSON.parse(json) as GraphResponse;
   if (response.errors || !response.data) return errorResult(tool, response);
   const { data } = response;
   // The data is also sent as text, for clients that do not read structured results.
-  return {
-    result: { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data },
-    codes: [],
-  };
+  return { result: { content: textContent(data), structuredContent: data }, codes: [] };
 }
 
-function errorOf(code: ErrorCode, message: string): GraphResponse {
-  return { errors: [{ message, extensions: { code } }] };
-}
+const textContent = (data: object) => [{ type: 'text' as const, text: JSON.stringify(data) }];
 
 /** A result with errors. It includes the data of the parts that succeeded, which may be enough for the agent. */
-function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse): ToolResult {
+function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse) {
   const shown = errors.slice(0, MAX_ERRORS).map(({ message, path, extensions }) => ({
     code: extensions?.code ?? 'INTERNAL_SERVER_ERROR',
     message: shortened(tool.reworded(message)),
     ...(path ? { path } : {}),
   }));
-  const text = JSON.stringify(data ? { errors: shown, data } : { errors: shown });
-  const codes = [...new Set(shown.map(({ code }) => code))];
-  return { result: { content: [{ type: 'text', text }], isError: true }, codes };
+  const content = textContent(data ? { errors: shown, data } : { errors: shown });
+  return { result: { content, isError: true }, codes: [...new Set(shown.map(({ code }) => code))] };
 }
 
 function shortened(text: string): string {

@@ -20,25 +20,21 @@ import {
 } from 'graphql';
 
 /** A JSON Schema (draft 2020-12). */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The schema of an object, such as the arguments or the result of a tool. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The JSON types of scalars that are not strings. */
+/** Of scalars that are not strings. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
   ['Int', 'integer'],
   ['Float', 'number'],
   ['Boolean', 'boolean'],
 ]);
 
-/**
- * The schema of an operation's variables. Each variable is passed to the argument of the same name, and has its type,
- * description and default. Null is not allowed for an optional variable: to omit it means the same.
- */
+/** Null is not allowed for an optional variable: to omit it means the same. */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};
   const args = operation.selectionSet.selections.flatMap((selection) =>
@@ -48,26 +44,25 @@ export function variablesSchema(schema: GraphQLSchema, operation: OperationDefin
   return inputFields(names.flatMap((variable) => args.filter(({ name }) => name === variable)));
 }
 
-/** The schema of the data of a query, which has no fragments. @throws TypeError for a fragment */
+/** @throws TypeError for a fragment */
 export function dataSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   return selectionSchema(schema.getQueryType() as GraphQLObjectType, operation.selectionSet);
 }
 
 function inputFields(fields: readonly GraphQLInputField[]): ObjectSchema {
   const required = fields.filter(isRequiredInputField);
+  const properties = fields.map(({ name, type, description, defaultValue }): [string, JsonSchema] => {
+    const said = description ? { description: withValues(description, type) } : {};
+    return [
+      name,
+      { ...inputSchema(type), ...said, ...(defaultValue === undefined ? {} : { default: defaultValue }) },
+    ];
+  });
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [field.name, inputField(field)])),
+    properties: Object.fromEntries(properties),
     ...(required.length > 0 ? { required: required.map(({ name }) => name) } : {}),
     additionalProperties: false,
-  };
-}
-
-function inputField({ type, description, defaultValue }: GraphQLInputField): JsonSchema {
-  return {
-    ...inputSchema(type),
-    ...(description ? { description: withValues(description, type) } : {}),
-    ...(defaultValue === undefined ? {} : { default: defaultValue }),
   };
 }
 
@@ -81,9 +76,8 @@ function inputSchema(type: GraphQLInputType): JsonSchema {
 /** Appends the descriptions of enum values, for which a JSON Schema has no place. */
 function withValues(description: string, type: GraphQLInputType): string {
   const named = getNamedType(type);
-  if (!isEnumType(named)) return description;
-  const values = named.getValues().map((value) => `${value.name}: ${value.description}`);
-  return [description, ...values].join('\n');
+  const values = isEnumType(named) ? named.getValues() : [];
+  return [description, ...values.map((value) => `${value.name}: ${value.description}`)].join('\n');
 }
 
 function selectionSchema(type: GraphQLObjectType, { selections }: SelectionSetNode): ObjectSchema {

@@ -12,10 +12,10 @@ import { isJsonType } from '../http/operations.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import { VERSION } from '../observability/version.js';
-import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
+import { callTool, type ExecuteOperation, prepareTool, queryTool } from './call-tool.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
-export interface McpOptions extends Config {
+interface McpOptions extends Config {
   readonly schema: GraphQLSchema;
   /** Makes the schema as text, for the tool `query`. */
   readonly sdl: () => string;
@@ -23,7 +23,7 @@ export interface McpOptions extends Config {
 }
 
 /** An out-parameter: the operation of the called tool and the distinct codes of its errors, for the log. */
-export interface ToolFacts {
+interface ToolFacts {
   operation?: string;
   codes?: readonly string[];
 }
@@ -47,9 +47,9 @@ const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package of the protocol, which takes 20 MB of memory and which most processes never need. `require` opens
- * one file after another; import() would open a hundred at once. The file is opened once before `require`: if no file
- * handle is free, this fails, and a later call can succeed. Node would remember a failure of `require`.
+ * Loads the package of the protocol, which takes 20 MB of memory. `require` opens one file after another; import() would
+ * open a hundred at once. The file is opened before: if no file handle is free, this fails, and a later call can
+ * succeed. Node would remember a failure of `require`.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));
@@ -58,10 +58,7 @@ function loadProtocol(): Protocol {
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/**
- * Creates the function that responds to a request. The first message loads the package of the protocol, and derives the
- * tools from the graph.
- */
+/** The first message loads the package of the protocol, and derives the tools from the graph. */
 export function createMcp(options: McpOptions) {
   let handler: ReturnType<typeof createHandler> | undefined;
   return async (request: Request, execute: ExecuteOperation, facts: ToolFacts): Promise<PlainResponse> => {
@@ -89,13 +86,6 @@ function createHandler(options: McpOptions, protocol: Protocol) {
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   }));
 
-  function toolNamed(name: string): PreparedTool {
-    const tool = tools.find((each) => each.name === name);
-    if (tool) return tool;
-    const message = `Expected one of the tools ${tools.map((each) => each.name).join(', ')}, got ${shown(name)}.`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-  }
-
   function createServer(execute: ExecuteOperation, facts: ToolFacts): Server {
     const server = new protocol.Server(
       { name: 'chains-and-tokens-gateway', title: 'Chains and tokens', version: VERSION },
@@ -110,7 +100,11 @@ function createHandler(options: McpOptions, protocol: Protocol) {
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
       // The code if the call throws before it has a result.
       facts.codes = ['BAD_USER_INPUT'];
-      const tool = toolNamed(params.name);
+      const tool = tools.find(({ name }) => name === params.name);
+      if (!tool) {
+        const message = `Expected one of the tools ${tools.map(({ name }) => name).join(', ')}, got ${shown(params.name)}.`;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+      }
       facts.operation = tool.operation;
       const { result, codes } = await callTool(tool, params.arguments ?? {}, execute);
       facts.codes = codes;
@@ -120,11 +114,7 @@ function createHandler(options: McpOptions, protocol: Protocol) {
   }
 
   /** Responds to clients of the revisions before 2026-07-28: in JSON, even if the client accepts an event stream. */
-  async function respondLegacy(
-    { url, headers, signal }: Request,
-    message: unknown,
-    server: Server,
-  ): Promise<Response> {
+  async function respondLegacy({ url, headers, signal }: Request, message: unknown, server: Server) {
     const transport = new protocol.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);
     try {
@@ -137,12 +127,7 @@ function createHandler(options: McpOptions, protocol: Protocol) {
     }
   }
 
-  /**
-   * Responds to one message in the client's revision of the protocol. It keeps no state between messages.
-   *
-   * @param request its body is not read
-   * @param message the body, parsed; not an array
-   */
+  /** @param message the parsed body of the request; not an array */
   return async (request: Request, message: unknown, execute: ExecuteOperation, facts: ToolFacts) => {
     const server = createServer(execute, facts);
     if (await isLegacyRequest(request, message)) return respondLegacy(request, message, server);
@@ -159,20 +144,14 @@ function createHandler(options: McpOptions, protocol: Protocol) {
 }
 
 /**
- * A message beyond these limits is refused. Messages need about five levels, and 500 items in a list. Without the
- * limits, recursive functions such as JSON.stringify could exhaust the stack, and a check against a schema takes a
- * microsecond or more for each value.
+ * Messages need about five levels, and 500 items in a list. Without limits, recursive functions such as JSON.stringify
+ * could exhaust the stack, and a check against a schema takes a microsecond or more for each value.
  */
 const LIMITS = { containers: 5_000, commas: 5_000, names: 5_000, levels: 64 };
 /** Error codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/**
- * The refusal of a request that is not a POST of JSON, or that comes from the page of a foreign origin.
- *
- * @param corsOrigins decides which pages may send messages
- */
 function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refusal | undefined {
   if (method !== 'POST') {
     const message = `Expected POST with a message of the Model Context Protocol, got ${method}.`;

@@ -1,22 +1,19 @@
-/** The tools for agents, with their operations. */
+/** The tools for agents: what they say of themselves, and their operations. */
 import { CAN_FAIL } from '../domain/listing.js';
 
-/** A tool for agents: a named operation of the graph, whose variables are the tool's arguments. */
 export interface Tool {
   readonly name: string;
   /** For people who choose among tools. */
   readonly title: string;
   /** The purpose of the tool, for the agent, and the cases in which to use it. */
   readonly description: string;
-  /** The document of exactly one query, which has a name. */
+  /** Exactly one query, which has a name. Its variables are the tool's arguments, each passed to the argument of its name. */
   readonly document: string;
 }
 
-/** Part of each query: how old the data is. */
 const LISTINGS = 'listings { name source state takenAt ageSeconds }';
-
-/** The facts of a row for which the upstream sends another value than the gateway serves. */
 const HELD_BACK = 'heldBack { fact served upstream since }';
+const TOKENS_OF_CHAIN = `chainKey asOf chain { name ${HELD_BACK} } tokens { address symbol name decimals price { usd asOf } ${HELD_BACK} }`;
 /** The sentence about `heldBack` in the description of a tool. */
 const heldBackOf = (row: string) =>
   `If heldBack of ${row} is not empty, the upstream sends another value than the one served: before you calculate or move an amount, tell the person both values and let them decide.`;
@@ -73,10 +70,7 @@ export const TOOLS: readonly Tool[] = [
     description: `The tokens that one token can be moved to, grouped by chain. ${CAN_FAIL} destinations is empty for a token without routes, and null for one that is not listed. ${heldBackOf('a token or its chain')}`,
     document: `query GetDestinations($srcChainKey: String!, $srcToken: String!, $includeSourceChain: Boolean) {
   destinations(srcChainKey: $srcChainKey, srcToken: $srcToken, includeSourceChain: $includeSourceChain) {
-    chainKey
-    asOf
-    chain { name ${HELD_BACK} }
-    tokens { address symbol name decimals price { usd asOf } ${HELD_BACK} }
+    ${TOKENS_OF_CHAIN}
   }
   ${LISTINGS}
 }`,
@@ -90,10 +84,7 @@ export const TOOLS: readonly Tool[] = [
     isComplete
     asOf
     chains {
-      chainKey
-      asOf
-      chain { name ${HELD_BACK} }
-      tokens { address symbol name decimals price { usd asOf } ${HELD_BACK} }
+      ${TOKENS_OF_CHAIN}
     }
   }
   ${LISTINGS}

@@ -1,6 +1,6 @@
 /** The last step of the build: adds to the compiled code the files that the gateway reads at run time. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { marked } from 'marked';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -10,14 +10,10 @@ const GRAPHIQL = new URL('pages/graphiql/', DIST);
 /** GraphiQL is packaged as modules that export texts. Only the texts and the licence are needed. */
 const PACKED = '@graphql-yoga/render-graphiql/graphiql';
 
-/** Copies the files of a folder whose names have one of these endings. */
-function copy(folder: string, isServed: RegExp): void {
-  const from = new URL(`src/${folder}`, ROOT);
-  const to = new URL(folder, DIST);
-  mkdirSync(to, { recursive: true });
-  for (const name of readdirSync(from)) {
-    if (isServed.test(name)) copyFileSync(new URL(name, from), new URL(name, to));
-  }
+/** Copies the files of a folder that are read or served: those with one of these endings. */
+function copy(folder: string): void {
+  const filter = (path: string) => statSync(path).isDirectory() || /\.(css|html|js|json|svg)$/.test(path);
+  cpSync(new URL(`src/${folder}`, ROOT), new URL(folder, DIST), { recursive: true, filter });
 }
 
 /** Gives GraphiQL's style sheet colours of the picker: the accent, and the background of the dark theme. */
@@ -28,10 +24,7 @@ function withColours(css: string): string {
     .replaceAll('219, 29%, 18%', '234, 28%, 7%');
 }
 
-/**
- * Adds GraphiQL's history panel: the package contains this panel, but shows only the explorer, and has no option to
- * show both. Returns the script unchanged if it does not have the expected form.
- */
+/** Adds GraphiQL's history panel, which the package contains, but can only show in place of the explorer. */
 function withHistory(script: string): string {
   const name = /\b([\w$]+)=\{title:"History",icon:/.exec(script)?.[1];
   if (!name) return script;
@@ -43,8 +36,7 @@ function withHistory(script: string): string {
 
 /**
  * Wraps long lines in all editors, and shows each character as it is: a ligature would show the `0x` of an address as
- * `0×`. On phones the letters are smaller, and there are no line numbers and no signs to fold lines. GraphiQL has no
- * options for these.
+ * `0×`. On phones the letters are smaller, and there are no line numbers and no signs to fold lines.
  */
 function withEditorOptions(script: string): string {
   const forPhones = '...(Math.min(innerWidth,innerHeight)<600&&{fontSize:13,lineNumbers:"off",folding:!1})';
@@ -72,9 +64,8 @@ async function unpackGraphiql(): Promise<void> {
 }
 
 /**
- * The README as a page, without its index and the line that links to it. Only links to other sites stay links:
- * the pictures and guides are not served.
- * The gateway adds links to its pages and files.
+ * The README as a page, without its index and the line that links to it. Only links to other sites stay links: the
+ * pictures and guides are not served. The gateway adds links to its pages and files.
  */
 function guide(): string {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
@@ -107,11 +98,11 @@ function revision(): string {
   return process.env.REVISION || git.stdout?.trim() || 'unknown';
 }
 
-copy('demo/', /\.json$/);
+copy('demo/');
 for (const folder of ['pages/picker/', 'pages/playground/']) {
   // The gateway serves all files of this folder, so none may be left from an earlier build.
   rmSync(new URL(folder, DIST), { recursive: true, force: true });
-  copy(folder, /\.(css|html|js|svg)$/);
+  copy(folder);
 }
 writeFileSync(new URL('guide.html', PICKER), guide());
 await unpackGraphiql();

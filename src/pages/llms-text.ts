@@ -1,4 +1,4 @@
-/** Writes `/llms.txt`. */
+/** Writes `/llms.txt`, which describes the gateway to language models in the form of https://llmstxt.org. */
 import { DEMO_LABEL } from '../demo/listings.js';
 import { CAN_FAIL } from '../domain/listing.js';
 import type { PageFacts } from './pages.js';
@@ -32,18 +32,15 @@ export const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
   ],
 ];
 
-/** The text of `/llms.txt`, which describes the gateway to language models. Its form is that of https://llmstxt.org. */
 export function llmsText(facts: PageFacts): string {
   const { endpoint, mcp, schema, picker, readiness, hasPlayground, isDemo } = facts;
-  const docs = [
-    ...(schema ? [`- [GraphQL schema](${schema}): every type, field and argument with its meaning`] : []),
-    ...(mcp
-      ? [`- [MCP endpoint](${mcp}): the same data as read-only tools (Model Context Protocol, by POST)`]
-      : []),
-    ...(picker ? [`- [Token picker](${picker}): the same data for people`] : []),
-    ...(hasPlayground ? [`- [Playground](${endpoint}): queries in a browser`] : []),
-    ...(readiness ? [`- [Readiness](${readiness}): whether there is data to serve`] : []),
-  ];
+  const links = [
+    [schema, 'GraphQL schema', 'every type, field and argument with its meaning'],
+    [mcp, 'MCP endpoint', 'the same data as read-only tools (Model Context Protocol, by POST)'],
+    [picker, 'Token picker', 'the same data for people'],
+    [hasPlayground && endpoint, 'Playground', 'queries in a browser'],
+    [readiness, 'Readiness', 'whether there is data to serve'],
+  ].flatMap(([path, title, content]) => (path ? [`- [${title}](${path}): ${content}`] : []));
   return `# Chains and tokens
 
 > A GraphQL API over the chains and tokens of a cross-chain transfer service: search, prices with their time, and which tokens can be moved where. It only reads, and needs no key.
@@ -63,6 +60,6 @@ ${EXAMPLES.map(([title, query]) => `${title}\n\n\`\`\`graphql\n${query}\n\`\`\``
 
 ## Links
 
-${docs.join('\n')}
+${links.join('\n')}
 `;
 }

@@ -1,36 +1,32 @@
 /** The pages for browsers: the token picker, and the playground, which is GraphiQL with this gateway's examples and look. */
 import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../demo/listings.js';
-import { createPage, type Page, type PageFile, readPageFiles } from './static-page.js';
+import { createPage, type Page, readPageFiles } from './static-page.js';
 
-/** What the pages and `/llms.txt` show, and where they find each other. A path is undefined if it is not served. */
+/** What the pages and `/llms.txt` show, and the paths of what they link to; undefined for what is not served. */
 export interface PageFacts {
-  /** The path of the GraphQL endpoint, to which the pages send their queries. For browsers, it is the playground's. */
+  /** To which the pages send their queries. For browsers, it is the path of the playground. */
   readonly endpoint: string;
   readonly hasPlayground: boolean;
   /** Whether the playground may read the schema. */
   readonly hasIntrospection: boolean;
-  /** The path of the Model Context Protocol. */
   readonly mcp: string | undefined;
-  /** The path of the token picker. */
   readonly picker: string | undefined;
-  /** The paths of the folders of their files, such as `/picker/`. */
-  readonly pickerBase: string;
-  readonly playgroundBase: string;
-  /** The paths of the files for programs. */
   readonly schema: string | undefined;
   readonly llms: string | undefined;
-  /** The path of the readiness check. */
   readonly readiness: string | undefined;
+  /** The paths of the folders of assets, such as `/picker/`. */
+  readonly pickerBase: string;
+  readonly playgroundBase: string;
   /** Whether the picker may load logos of tokens from other hosts, by HTTPS. */
   readonly hasLogos: boolean;
-  /** Whether to label the data as demo data. */
   readonly isDemo: boolean;
 }
 
 /** Where the build puts the README as a page, and GraphiQL. Tests, which run the sources, use these files, too. */
 const GUIDE = new URL('../../dist/pages/picker/guide.html', import.meta.url);
 const GRAPHIQL = new URL('../../dist/pages/graphiql/', import.meta.url);
+const GRAPHIQL_SCRIPTS = ['graphiql.js', 'editor.worker.js', 'json.worker.js', 'graphql.worker.js'];
 
 /** What both pages allow the browser to load. */
 const CONTENT_SECURITY_POLICY = [
@@ -46,12 +42,10 @@ const demoTexts = (isDemo: boolean) => ({
   demo: isDemo ? ' (demo data)' : '',
   'demo label': isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '',
 });
-/** A link; nothing if there is no path. */
 const linkTo = (path: string | undefined, label: string) =>
   path === undefined ? [] : [`<a href="${path}">${label}</a>`];
 const linksTo = ({ schema, llms }: PageFacts) => [...linkTo(schema, 'Schema'), ...linkTo(llms, 'llms.txt')];
 
-/** Makes the picker from the files in `picker/` and the guide. */
 export function createPicker(facts: PageFacts): Page {
   const { endpoint, hasPlayground, hasLogos } = facts;
   const links = [...linkTo(hasPlayground ? endpoint : undefined, 'Playground'), ...linksTo(facts)];
@@ -83,18 +77,19 @@ export function createPicker(facts: PageFacts): Page {
 /** The files of the picker that the playground uses, too. */
 const OF_PICKER: readonly string[] = ['text.js', 'icon.svg'];
 
-/**
- * Makes the playground from the files in `playground/` and those of GraphiQL, which have 9 MB.
- *
- * @throws Error if the files cannot be read now
- */
+/** @throws Error if the files cannot be read now */
 export function createPlayground(facts: PageFacts): Page {
   const ofPicker = readPageFiles('picker').filter(({ name }) => OF_PICKER.includes(name));
+  // As bytes: to decode the 9 MB of GraphiQL would keep other requests waiting.
+  const ofGraphiql = [...GRAPHIQL_SCRIPTS, 'graphiql.css'].map((name) => ({
+    name,
+    content: readFileSync(new URL(name, GRAPHIQL)),
+  }));
   const links = [...linkTo(facts.picker, 'Token picker'), ...linksTo(facts)];
   return createPage({
     folder: 'playground',
     base: facts.playgroundBase,
-    otherFiles: [...graphiqlFiles(), ...ofPicker],
+    otherFiles: [...ofGraphiql, ...ofPicker],
     texts: {
       ...demoTexts(facts.isDemo),
       introspection: String(facts.hasIntrospection),
@@ -108,13 +103,4 @@ export function createPlayground(facts: PageFacts): Page {
       "worker-src 'self'",
     ],
   });
-}
-
-/** The files of GraphiQL as bytes: to decode 9 MB would keep other requests waiting. */
-function graphiqlFiles(): readonly PageFile[] {
-  const scripts = ['graphiql.js', 'editor.worker.js', 'json.worker.js', 'graphql.worker.js'];
-  return [...scripts, 'graphiql.css'].map((name) => ({
-    name,
-    content: readFileSync(new URL(name, GRAPHIQL)),
-  }));
 }

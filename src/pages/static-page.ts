@@ -1,4 +1,4 @@
-/** Makes pages from the files of their folders, and serves their files with caching headers. */
+/** Makes pages from the files of their folders, and serves their files compressed once and with caching headers. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -6,30 +6,28 @@ import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 
-/** Responds to a request. A HEAD request arrives as GET. Returns undefined for a path that it does not serve. */
+/** A HEAD request arrives as GET. Returns undefined for a path that it does not serve. */
 export type PathAnswer<Context = unknown> = (
   request: Request,
   url: URL,
   context: Context,
 ) => PlainResponse | Promise<PlainResponse> | undefined;
 
-/** A file, compressed once for each encoding, and its headers but `etag` and `content-encoding`. */
-export interface StaticFile {
+/** A file, and its headers but `etag` and `content-encoding`. */
+interface StaticFile {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A page: a small document, and assets with a digest of their content in the path. */
 export type Page = ReturnType<typeof createPage>;
 
-/** A file that is served beside the document of a page. */
+/** A file beside the document of a page. Its name is its path, below the path that all assets of the page share. */
 export interface PageFile {
-  /** The path of the file, below the path that all assets of the page share. */
   readonly name: string;
   readonly content: string | Uint8Array<ArrayBuffer>;
 }
 
-export interface PageOptions {
+interface PageOptions {
   /** The folder with `index.html` and the files beside it. The build copies it beside the compiled code. */
   readonly folder: string;
   /** The path of the folder of its assets, such as `/picker/`. */
@@ -41,7 +39,7 @@ export interface PageOptions {
   readonly contentSecurityPolicy: readonly string[];
 }
 
-/** Makes a page. Addresses that begin with `./` in its document are those of its assets. */
+/** A small document, and assets with a digest of their content in the path. In the document, `./` is their address. */
 export function createPage({ folder, base, otherFiles, texts, contentSecurityPolicy }: PageOptions) {
   const files = [...readPageFiles(folder), ...otherFiles];
   // One digest for all: scripts import each other by name, so a change of one must change every path.
@@ -63,9 +61,8 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
       'content-security-policy': contentSecurityPolicy.join('; '),
       vary: 'Accept, Accept-Encoding',
     }),
-    /** The path of the assets, with their digest and a slash at its end. */
     path,
-    /** The assets by their names below this path. */
+    /** By their names below `path`. */
     assets: new Map(
       files.map(({ name, content }) => {
         // Browsers may cache an asset for a year, because its path changes with its content.
@@ -135,26 +132,17 @@ function compactScript(script: string): string {
 const folderOf = (folder: string) => new URL(`./${folder}/`, import.meta.url);
 const read = (folder: string, name: string) => readFileSync(new URL(name, folderOf(folder)), 'utf8');
 
-/** Makes a file of plain text. Its path stays the same, so caches must revalidate it. */
-export function createTextFile(content: string): StaticFile {
-  return createFile(content, {
-    'content-type': 'text/plain; charset=utf-8',
-    'cache-control': 'no-cache',
-    vary: 'Accept-Encoding',
-  });
-}
-
 /** Matches the digest and the name in the path of an asset, below the path of the folder of all assets. */
 const DIGEST_AND_NAME = /^[\w-]{16}\/(.+)$/;
 
 /**
- * Serves a page for browsers and its assets, compressed once and with caching headers. The path of an asset of another
- * version leads to the present one: during a rolling upgrade, a browser can have the document of the other version.
- * After a redirect, scripts import each other relative to the new address, so all are of one version.
+ * Serves a page for browsers and its assets. The path of an asset of another version leads to the present one: during a
+ * rolling upgrade, a browser can have the document of the other version. After a redirect, scripts import each other
+ * relative to the new address, so all are of one version.
  *
  * @param paths the paths of its document, which is only sent to clients that accept HTML
  * @param assets the prefix of the paths of its assets
- * @param load called at the first request: most processes never need the page
+ * @param load called at the first request
  */
 export function servePage(paths: readonly string[], assets: string, load: () => Page): PathAnswer {
   let page: Page | undefined;
@@ -172,11 +160,15 @@ export function servePage(paths: readonly string[], assets: string, load: () => 
   };
 }
 
-/** Serves one file. @param make called at the first request */
-export function serveFile(make: () => StaticFile): PathAnswer {
+/** Serves a file of plain text. Its path stays the same, so caches must revalidate it. @param make called at the first request */
+export function serveText(make: () => string): PathAnswer {
   let file: StaticFile | undefined;
   return forGet((request) => {
-    file ??= make();
+    file ??= createFile(make(), {
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-cache',
+      vary: 'Accept-Encoding',
+    });
     return fileResponse(file, request);
   });
 }
@@ -191,10 +183,7 @@ export function forGet(answer: PathAnswer): PathAnswer {
 }
 
 /** The response to a request for a file: 304 without a body if the client has this version. */
-export async function fileResponse(
-  { body, headers: common }: StaticFile,
-  { headers: asked }: Request,
-): Promise<PlainResponse> {
+export async function fileResponse({ body, headers: common }: StaticFile, { headers: asked }: Request) {
   const { encoding, parts } = await body.encoded(encodingFor(asked.get('accept-encoding')));
   const coding = encoding === 'identity' ? undefined : { 'content-encoding': encoding };
   const headers = { ...common, ...coding, etag: body.etag };
@@ -202,7 +191,6 @@ export async function fileResponse(
   return { status: 200, headers, body: parts[0] ?? null };
 }
 
-/** A short digest of the files, for paths. */
 function digestOf(files: readonly PageFile[]): string {
   const hash = createHash('sha256');
   for (const { name, content } of files) hash.update(`${name}\n`).update(content);

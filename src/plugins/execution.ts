@@ -14,8 +14,7 @@ import { GatewayError, OperationLimitError, responseTooLong } from '../domain/er
 import { MAX_SHOWN, shown } from '../domain/text-limits.js';
 import { executableDocument, fragmentsOf, hideSuggestion } from '../execution/documents.js';
 import { exceedsBytes } from '../execution/json.js';
-import type { GatewayContext } from '../graph/context.js';
-import type { ResultFacts } from '../graph/dependencies.js';
+import type { GatewayContext, ResultFacts } from '../graph/context.js';
 import type { Logger } from '../logger/logger.js';
 
 /**
@@ -86,7 +85,7 @@ export function useExecution(): Plugin<ExecutionContext, Pick<ExecutionContext, 
 
 async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   const context = args.contextValue as ExecutionContext;
-  const { outcome, cost, staleListings, tracker } = context;
+  const { outcome } = context;
   const document = executableDocument(args.document);
   const executed = refusalOf(args, context) ?? (await execute({ ...args, document }));
   const { errors } = executed;
@@ -94,12 +93,8 @@ async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   const coded = errors ? withCodes(executed, errors, context.log) : executed;
   const max = context.maxResponseBytes();
   const result = exceedsBytes(coded, max) ? refusedBy(responseTooLong(max)) : coded;
-  outcome.result = {
-    operation: outcome.operation,
-    cost: cost.spent.units,
-    dependencies: result.errors ? undefined : tracker.dependencies(),
-    staleListings,
-  };
+  const facts = context.resultFacts(outcome.operation);
+  outcome.result = result.errors ? { ...facts, dependencies: undefined } : facts;
   return result;
 }
 

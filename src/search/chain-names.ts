@@ -6,8 +6,8 @@ import { createWordList } from './word-list.js';
 import { createWordStarts, MATCH, type Match } from './word-starts.js';
 
 /**
- * Further names of some chains: names in the list of ethereum-lists/chains that the row of the chain lacks, and the
- * token standards by which exchanges name a chain. A Map, not an object: an upstream may name a chain `constructor`.
+ * Further names of some chains: those in ethereum-lists/chains that the row of the chain lacks, and the token standards
+ * by which exchanges name a chain. A Map, not an object: an upstream may name a chain `constructor`.
  */
 const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['ape', ['Apechain']],
@@ -40,21 +40,11 @@ export async function createChainNames(chains: readonly Chain[]) {
   }
   const starts = await createWordStarts(names, nameStarts);
 
-  /** The keys of the chains with this `chainId`, or of the chain with this CAIP-2 text in lower case. */
-  function identifiedBy(caip2: string): readonly string[] {
-    return identified.get(caip2) ?? [];
-  }
+  /** @param caip2 a `chainId`, or a CAIP-2 identifier in lower case */
+  const identifiedBy = (caip2: string): readonly string[] => identified.get(caip2) ?? [];
 
-  /**
-   * The keys of the chains that this word names, each with its best match. A word names a chain if it equals or begins
-   * a word of one of the chain's names, or equals the `chainId` or the CAIP-2 identifier of the chain.
-   *
-   * @param byCurrency whether a chain is also named by the symbol of its native currency
-   */
-  function named(
-    { letters, folded, identifier }: SearchWord,
-    byCurrency: boolean,
-  ): ReadonlyMap<string, Match> {
+  /** The keys of the chains that this word names, each with its best match. @param byCurrency see `Interpretation` */
+  function named({ letters, folded, identifier }: SearchWord, byCurrency: boolean) {
     const found = new Map<string, Match>();
     for (const { match, items } of starts.find(letters)) {
       for (const chainKey of items) {

@@ -1,18 +1,17 @@
 /** Suggests other queries if a search finds nothing: with corrected words, or with symbols in place of names. */
 import { foldText, narrowText } from '../domain/fold-text.js';
-import type { Token } from '../domain/listing.js';
+import type { Chain, Token } from '../domain/listing.js';
 import { FILLERS, HAS_LETTER, HAS_LETTER_OR_DIGIT, PUNCTUATION } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
-import type { KnownChains, TokenSearch, TokenSearchRequest } from './token-search.js';
+import type { TokenSearch, TokenSearchRequest } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
+import type { KnownChains } from './word-scores.js';
 import { MATCH } from './word-starts.js';
 
-/** A {@link TokenSearch} with suggestions. */
 export type SuggestingSearch = ReturnType<typeof withDidYouMean>;
-/** The result of a search, with suggestions if it found nothing. */
 export type FoundTokens = ReturnType<SuggestingSearch>;
 
-/** More suggestions than a line "Did you mean …?" can show do not help. */
+/** A line "Did you mean …?" cannot show more. */
 const MAX_SUGGESTIONS = 3;
 /** Tries at most 6 corrected queries, and stops after 12 words in all: each word is looked up in all texts. */
 const MAX_TRIED = 6;
@@ -20,7 +19,7 @@ const MAX_WORDS_TRIED = 12;
 /** Of the first 20 tokens that a word finds, those with the word in their name are used. 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-/** A typed word has at most this many corrections. */
+/** Corrections of one typed word. */
 const MAX_CORRECTED = 4;
 const MARKS = /([^\p{L}\p{N}]+)/u;
 /** The request that tells whether a word finds anything at all. */
@@ -29,16 +28,17 @@ const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
 /** An address, the start of an address, or a text that may contain an address. */
 const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 
-/** Adds suggestions to a search. */
 export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
   /** The queries that the person may have meant, the most likely first. */
   function correctionsOf(query: string, chains: KnownChains | undefined): readonly string[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
-    if (typed.some(isLikeAddress)) return [];
+    if (typed.some((word) => LIKE_ADDRESS.test(word))) return [];
+    if (typed.some((word) => word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max)))
+      return [];
     /** The distinct words as typed, by their folded form. */
     const words = new Map<string, string>();
     for (const word of typed) if (!words.has(foldText(word))) words.set(foldText(word), word);
-    // Each piece of a word is looked up once: a query can repeat it.
+    // Remembered, because a query can repeat a piece of a word.
     const isRight = remembered(
       (text) =>
         text.length < WORD_LENGTH.min ||
@@ -85,11 +85,10 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
     const suggestions: string[] = [];
     let wordsLeft = MAX_WORDS_TRIED;
     for (const query of correctionsOf(request.query, chains)) {
-      const [token] = search(
-        { ...request, query, order: 'RELEVANCE', first: 1, after: undefined },
-        chains,
-      ).tokens;
-      if (token) suggestions.push(asWritten(query, request.query, token, chains));
+      const first = { ...request, query, order: 'RELEVANCE', first: 1, after: undefined } as const;
+      const [token] = search(first, chains).tokens;
+      const chain = token && chains?.byKey(token.chainKey);
+      if (token) suggestions.push(asWritten(query, request.query, token, chain));
       wordsLeft -= query.split(PUNCTUATION).length;
       if (suggestions.length === MAX_SUGGESTIONS || wordsLeft <= 0) break;
     }
@@ -113,7 +112,6 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
   };
 }
 
-/** Memoizes a function of a text. */
 function remembered<Result>(make: (text: string) => Result): (text: string) => Result {
   const made = new Map<string, Result>();
   return (text) => {
@@ -123,7 +121,7 @@ function remembered<Result>(make: (text: string) => Result): (text: string) => R
   };
 }
 
-/** Joins each of the first texts with each of the second. Returns the most likely pairs first, {@link MAX_TRIED} at most. */
+/** Joins each of the first texts with each of the second: the most likely pairs, in order. */
 function combined(first: readonly string[], second: readonly string[], between: string): readonly string[] {
   const pairs = first.flatMap((one, nth) =>
     second.map((other, mth) => ({ text: one === '' ? other : one + between + other, order: nth + mth })),
@@ -132,18 +130,8 @@ function combined(first: readonly string[], second: readonly string[], between: 
   return pairs.slice(0, MAX_TRIED).map(({ text }) => text);
 }
 
-function isLikeAddress(word: string): boolean {
-  return LIKE_ADDRESS.test(word) || word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max);
-}
-
 /** Spells the corrected words of a query as the token or its chain spells them, such as "USDC". */
-function asWritten(
-  query: string,
-  typed: string,
-  { symbol, name, chainKey }: Token,
-  chains: KnownChains | undefined,
-): string {
-  const chain = chains?.byKey(chainKey);
+function asWritten(query: string, typed: string, { symbol, name }: Token, chain: Chain | undefined) {
   const written = [symbol, name, chain?.name ?? '', chain?.shortName ?? '']
     .flatMap((text) => narrowText(text).split(/\s+/))
     .filter((word) => word.length <= WORD_LENGTH.max && LETTERS_ONLY.test(word));
@@ -162,11 +150,7 @@ function asWritten(
  * correction may be any word of symbols, names and chains. For any other typo of one letter it must be a word of at
  * least five letters from names or chains, and not a symbol.
  */
-function correctedWords(
-  typed: string,
-  indexes: TokenIndexes,
-  chains: KnownChains | undefined,
-): readonly string[] {
+function correctedWords(typed: string, indexes: TokenIndexes, chains: KnownChains | undefined) {
   const respelledWords = respelled(typed).filter(
     (word) => usesOf(word, indexes).isWord || (chains?.words.has(word) ?? false),
   );
@@ -183,10 +167,7 @@ function correctedWords(
   return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
 }
 
-/**
- * Counts the tokens and chains that a word finds. `isWord`: it is a whole word of one of them. `isSymbol`: it is the
- * first word of a symbol.
- */
+/** `count`: the tokens and chains that a word finds. `isWord`: it is a whole word of one. `isSymbol`: a symbol begins with it. */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
   const ofSymbols = symbolStarts.find(word);
   const found = [...ofSymbols, ...nameStarts.find(word), ...chainKeyStarts.find(word)];
@@ -197,10 +178,7 @@ function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: Toke
   };
 }
 
-/**
- * Respells a word in each possible way: with two neighbouring letters swapped, or with a doubled letter written once.
- * The first letter stays.
- */
+/** All spellings of a word with two neighbouring letters swapped, or with a doubled letter written once. The first stays. */
 function respelled(word: string): readonly string[] {
   const respellings = new Set<string>();
   for (let at = 1; at < word.length; at++) {

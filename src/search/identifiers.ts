@@ -2,17 +2,17 @@
 import { createHash } from 'node:crypto';
 import { isNativePlaceholder } from '../domain/addresses.js';
 
-/** The meaning of a typed word that is no word of a name or symbol. CAIP-2 identifiers are in lower case. */
+/** The meaning of a typed word that is no word of a name or symbol. All but `addresses` are in lower case. */
 export interface Identifier {
-  /** The addresses that the word may stand for, in the letter case as typed. */
+  /** The addresses that the word may stand for. */
   readonly addresses: readonly string[];
-  /** The start of the address in lower case, or the whole address. */
+  /** The start of the address, or the whole address. */
   readonly addressStart?: string;
-  /** The end of the address in lower case, if the middle of the address was left out. */
+  /** The end of the address, if its middle was left out. */
   readonly addressEnd?: string;
-  /** The chain that the word identifies. */
+  /** The CAIP-2 identifier of the chain that the word names. */
   readonly caip2?: string;
-  /** The address counts only on this chain. */
+  /** The CAIP-2 identifier of the only chain on which the address counts. */
   readonly addressOn?: string;
 }
 
@@ -40,17 +40,12 @@ const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** Shorter words are not identifiers. `0x` with fewer than 6 hex digits would match addresses by chance. */
 const MIN_LENGTH = 8;
-/**
- * A shorter hex word is searched only as the beginning of an address. With its `0x`, a whole address has 42 or 66
- * characters, and up to 8 of its leading zeros can be missing.
- */
+/** A shorter hex word is only the beginning of an address: a whole one has 42 characters, and can lack 8 leading zeros. */
 const MIN_WHOLE_LENGTH = 34;
 
 /**
- * Recognises addresses, parts of addresses, and CAIP identifiers. Such a word must not match names or symbols: a token
- * could have the address of another token in its name.
- *
- * @returns undefined for an ordinary word
+ * Undefined for an ordinary word. An identifier must not match names or symbols: a token could have the address of
+ * another token in its name.
  */
 export function identifierOf(typed: string): Identifier | undefined {
   if (typed.length < MIN_LENGTH) return undefined;
@@ -73,10 +68,7 @@ export function identifierOf(typed: string): Identifier | undefined {
   return whole.length > 0 ? { addresses: [...new Set([...whole, ...whole.flatMap(hexOfTron)])] } : undefined;
 }
 
-/**
- * The hex form of an address of Tron in base58. None for another text, for a wrong checksum, and for the zero address,
- * which would find the native assets of all chains.
- */
+/** None for a wrong checksum, and for the zero address, which would find the native assets of all chains. */
 function hexOfTron(text: string): readonly string[] {
   if (!TRON_ADDRESS.test(text)) return [];
   let value = 0n;
@@ -102,7 +94,6 @@ export function withWholeTypes(words: readonly string[]): readonly string[] {
   return whole;
 }
 
-/** A word without the punctuation around it, such as quotes. */
 export function withoutPunctuationAround(typed: string): string {
   return BETWEEN_PUNCTUATION.exec(typed)?.[0] ?? '';
 }

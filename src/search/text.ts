@@ -7,11 +7,11 @@ import { MARK } from './word-starts.js';
 
 /** One word of a query. */
 export interface SearchWord {
-  /** The word in the form in which symbols are compared. */
+  /** The form in which symbols are compared. */
   readonly folded: string;
-  /** The word in the form in which names and symbols are searched; empty for an identifier, which matches neither. */
+  /** The form in which names and symbols are searched; empty for an identifier, which matches neither. */
   readonly letters: string;
-  /** The addresses that the word can mean, in the letter case in which it was typed. */
+  /** The addresses that the word can mean, in the letter case as typed. */
   readonly addresses: readonly string[];
   readonly identifier: Identifier | undefined;
 }
@@ -23,7 +23,7 @@ export interface Interpretation {
   readonly byCurrency: boolean;
 }
 
-/** A query with more words is refused: each costs a look-up, and people type fewer. Ranks, and so cursors, depend on it. */
+/** A query with more words is refused, because each costs a look-up. Ranks, and so cursors, depend on it. */
 export const MAX_WORDS = 8;
 /** At most this many letters of a symbol, or parts of a name, are indexed. Usual texts have fewer. */
 const MAX_STARTS = 32;
@@ -37,16 +37,12 @@ const ONLY_LETTERS_AND_DIGITS = /^[a-z0-9]*$/;
 export const HAS_LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 export const HAS_LETTER = /\p{L}/u;
 export const PUNCTUATION = /[^\p{L}\p{N}]+/u;
-/** The place before a capital within a word, such as between "r" and "Z" in "LayerZero". */
+/** Within a word, such as between "r" and "Z" in "LayerZero". */
 const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
-/** Inserted before a capital within a word, where it separates the parts of the word as punctuation does. */
+/** Inserted there, it separates the parts of a word as punctuation does. */
 const MARK_OF_PART = '\u0001';
 
-/**
- * The interpretations of a query, from strict to loose. A blank query has none.
- *
- * @throws GatewayError BAD_USER_INPUT for too many words
- */
+/** From strict to loose; none for a blank query. @throws GatewayError BAD_USER_INPUT for too many words */
 export function interpretationsOf(typed: string): readonly Interpretation[] {
   const asTyped = distinct(withWholeTypes(narrowText(typed).split(/\s+/).filter(Boolean)).map(wordOf));
   if (asTyped.length === 0) return [];
@@ -57,15 +53,17 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
   const significant = distinct(split.filter(({ folded }) => !FILLERS.has(folded)));
   const loose = significant.length > 0 ? significant : asTyped;
   const count = Math.max(asTyped.length, loose.length);
-  if (count > MAX_WORDS) {
-    const message = `Expected at most ${MAX_WORDS} words to search for, got ${count}.`;
-    throw new GatewayError('BAD_USER_INPUT', message);
-  }
-  const isSame =
-    asTyped.length === loose.length && asTyped.every((word, nth) => word.folded === loose[nth]?.folded);
+  if (count > MAX_WORDS)
+    throw new GatewayError(
+      'BAD_USER_INPUT',
+      `Expected at most ${MAX_WORDS} words to search for, got ${count}.`,
+    );
+  const [strictText, looseText] = [asTyped, loose].map((words) =>
+    words.map(({ folded }) => folded).join('\n'),
+  );
   return [
     { words: asTyped, byCurrency: false },
-    ...(isSame ? [] : [{ words: loose, byCurrency: false }]),
+    ...(strictText === looseText ? [] : [{ words: loose, byCurrency: false }]),
     { words: loose, byCurrency: true },
   ];
 }
@@ -100,16 +98,14 @@ export function symbolStarts(folded: string): readonly string[] {
   return starts;
 }
 
-/** The indexed words of the key of a chain. */
 export function keyStarts(chainKey: string): readonly string[] {
   const words = wordsOf(chainKey).slice(0, MAX_STARTS);
   return words.map((word, nth) => markOf(nth) + lettersOf(word));
 }
 
 /**
- * The indexed words of a name. A name is found by the parts of its words, which begin after punctuation and at capitals:
- * "finance" finds "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds
- * "USD Coin".
+ * The indexed words of a name. Its parts begin after punctuation and at capitals: "finance" finds "yearn.finance", and
+ * "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds "USD Coin".
  */
 export function nameStarts(name: string): readonly string[] {
   const text = name.replace(BEFORE_CAPITAL, MARK_OF_PART);

@@ -5,14 +5,7 @@ import type { Chain, Token } from '../domain/listing.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import { staticRankOf } from './ranks.js';
 import { foldSymbol, keyStarts, nameStarts, searchedPart, symbolStarts, wholeLetters } from './text.js';
-import {
-  compare,
-  compareTieBreakers,
-  firstIndex,
-  sortInSteps,
-  textKey,
-  tieBreakerOf,
-} from './token-order.js';
+import { compare, compareTieBreakers, sortInSteps, textKey, tieBreakerOf } from './token-order.js';
 import { createWordList } from './word-list.js';
 import { createWordStarts, MARK } from './word-starts.js';
 
@@ -26,11 +19,7 @@ export interface ChainsByKey {
 
 export type TokenIndexes = Awaited<ReturnType<typeof createTokenIndexes>>;
 
-/**
- * Makes everything that a search needs besides rows and prices. The result holds no rows. Yields to requests.
- *
- * @param known the chains, if they are loaded: they say which tokens are native assets
- */
+/** Everything that a search needs besides rows and prices. It holds no rows. @param known the chains, if they are loaded */
 export async function createTokenIndexes(rows: readonly Token[], known?: ChainsByKey) {
   const sorted = [...rows.entries()].map(([row, token]) => ({ row, token, tieBreaker: tieBreakerOf(token) }));
   await sortInSteps(sorted, (a, b) => compareTieBreakers(a.tieBreaker, b.tieBreaker));
@@ -58,15 +47,15 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
   return {
     /** The number of the row in the listing, by place. */
     rowAt: Uint32Array.from(sorted, ({ row }) => row),
-    /** The tokens by symbol, in the form of {@link foldSymbol}. */
+    /** By {@link foldSymbol}. */
     symbols,
     symbolStarts: await createWordStarts(symbols, symbolStarts),
     nameStarts: await createWordStarts(byName, nameStarts),
-    /** The tokens by their names without spaces and punctuation. */
+    /** By {@link wholeLetters}. */
     names,
     chains,
     chainKeyStarts: await createWordStarts(itself(chains.keys()), keyStarts),
-    /** The tokens by folded address. */
+    /** By {@link foldAddress}. */
     addresses,
     /** Finds folded addresses by their first characters in lower case. */
     addressStarts: await createWordStarts(itself(addresses.keys()), (address) => [
@@ -126,19 +115,9 @@ async function rankTokens(
 }
 
 /** The native assets of a chain: their address is the placeholder, or that of the chain's native currency. */
-export function nativesOn(
-  chainKey: string,
-  { chains, addresses }: Pick<TokenIndexes, 'chains' | 'addresses'>,
-  known: ChainsByKey | undefined,
-): Places {
+export function nativesOn(chainKey: string, { chains, addresses }: TokenIndexes, known?: ChainsByKey) {
   const { all = [], natives = [] } = chains.get(chainKey) ?? {};
   const address = known?.byKey(chainKey)?.nativeCurrency.address;
   if (address === undefined || isNativePlaceholder(address)) return natives;
-  return [...natives, ...inBoth(all, addresses.get(foldAddress(address)) ?? [])];
-}
-
-/** The places in both of two ascending lists. The time grows with the length of the shorter one. */
-function inBoth(one: Places, other: Places): Places {
-  const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  return short.filter((place) => long[firstIndex(long.length, (at) => (long[at] ?? 0) >= place)] === place);
+  return [...natives, ...(addresses.get(foldAddress(address)) ?? []).filter((place) => all.includes(place))];
 }

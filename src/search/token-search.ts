@@ -21,8 +21,6 @@ import {
 } from './token-order.js';
 import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
 
-export type { KnownChains };
-
 export interface TokenSearchRequest {
   /** As a person types it; a blank query finds all tokens. */
   readonly query: string;
@@ -41,13 +39,11 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
 }
 
 /**
- * Searches one token listing. Pass the chains if they are known and {@link needsChains} is true. Without chains, no
- * token has a chain type, and a token is native only if its address is the placeholder.
+ * Without chains, no token has a chain type, and a token is native only if its address is the placeholder.
  *
  * @throws GatewayError BAD_USER_INPUT for a query with too many words
  */
 export type TokenSearch = ReturnType<typeof createTokenSearch>;
-/** One page of the tokens found. */
 export type TokenPage = ReturnType<TokenSearch>;
 
 /** The interpretation of a query without words, which finds all tokens. */
@@ -58,11 +54,11 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
   const all = tokens.map((_token, place) => place);
   const listed = pricedTokens(tokens, indexes, ({ price }) => price?.usd ?? Number.NaN);
-  /** The tokens without their prices. Made when first needed: while prices are too old. */
+  /** Made when first needed: while prices are too old. */
   let unpriced: typeof listed | undefined;
 
   return (request: TokenSearchRequest, chains: KnownChains | undefined) => {
-    const { query, filter, order: orderBy, first, after, pricesUsable } = request;
+    const { query, filter, order, first, after, pricesUsable } = request;
     if (!pricesUsable) unpriced ??= pricedTokens(tokens, indexes, () => Number.NaN);
     const { prices, ownRanks } = unpriced && !pricesUsable ? unpriced : listed;
     const matches = matcherOf(filter, tokens, prices, indexes, chains);
@@ -83,13 +79,17 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
       return rankOf(symbolMatchAt(scored, place), sum, ownRank);
     }
 
-    const order = orderOf(orderBy, { tokens, indexes, prices, rankAt });
-    const { picked, before } = pageOf(found, order.keyAt, first, after && order.isSeenBy(after));
+    const { keyAt, cursorValue, keyOf } = scaleOf(order, indexes, prices, rankAt);
+    const isSeen = after && seenBy(after, keyOf, tokens, indexes);
+    const { picked, before } = pageOf(found, keyAt, first, isSeen);
     return {
       tokens: picked.map(({ place }) => tokens[place] as Token),
       /** The sort key of the token at this index of the page. */
-      sortKeyOf: (index: number) => order.sortKeyOf(picked[index] as Position),
-      /** The number of tokens found, on all pages together. */
+      sortKeyOf(index: number): SortKey {
+        const { key, place } = picked[index] as Position;
+        return { order, value: cursorValue(key), tieBreaker: tieBreakerOf(tokens[place] as Token) };
+      },
+      /** On all pages together. */
       totalCount: found.length,
       /** Whether the query finds tokens, but the filter hides all of them. */
       isHidden: found.length === 0 && matching.length > 0,
@@ -126,10 +126,7 @@ interface Matches {
   readonly found: Places;
 }
 
-/**
- * Tries the interpretations in order, and returns the first matches. But the query without fillers goes first, if only it
- * names a symbol (`eth coin`).
- */
+/** The first interpretation that finds tokens. */
 function bestMatches(
   [asTyped = BLANK, ...looser]: readonly Interpretation[],
   matchesOf: (interpretation: Interpretation) => Matches,
@@ -139,8 +136,8 @@ function bestMatches(
   let inOrder = [strict];
   if (loosely && !(strict.found.length > 0 && namesSymbol(strict))) {
     const loose = matchesOf(loosely);
-    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only after filler words are dropped, the
-    // loose interpretation comes first. The filter has no influence on this order.
+    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only without filler words, the loose
+    // interpretation comes first. The filter has no influence on this order.
     inOrder = namesSymbol(loose) && !namesSymbol(strict) ? [loose, strict] : [strict, loose];
   }
   const byCurrency = looser.at(-1);
@@ -151,12 +148,11 @@ function bestMatches(
   return best ?? (byCurrency ? matchesOf(byCurrency) : strict);
 }
 
-/** Whether any of the matching tokens has a symbol match: see `symbolMatchOf`. */
 function namesSymbol({ scored, matching }: Matches): boolean {
   return matching.some((place) => symbolMatchAt(scored, place) < NO_SYMBOL_MATCH);
 }
 
-/** The best symbol match of a token. */
+/** The best {@link symbolMatchOf} of a token. */
 function symbolMatchAt(scored: readonly WordScores[], place: number): number {
   let best: number = NO_SYMBOL_MATCH;
   for (let nth = 0; nth < scored.length; nth++) {
@@ -165,19 +161,10 @@ function symbolMatchAt(scored: readonly WordScores[], place: number): number {
   return best;
 }
 
-/** The {@link Places} of the tokens that match all words. @param all all places: the result if there are no words */
+/** @param all all places: the result if there are no words */
 function matchedByAll(words: readonly WordScores[], all: Places): Places {
   const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);
-}
-
-/** The tokens that a search orders, and the values to order them by, all indexed by place (see `Places`). */
-interface Ordered {
-  readonly tokens: readonly Token[];
-  readonly indexes: TokenIndexes;
-  /** NaN for a token without a price. */
-  readonly prices: Float64Array;
-  rankAt(place: number): number;
 }
 
 /** The numbers that an order sorts by, ascending, and their conversion to and from the values of cursors. */
@@ -187,8 +174,12 @@ interface Scale {
   keyOf(value: SortKey['value']): number;
 }
 
-function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale {
-  const { nameAt, nameKeys } = indexes;
+function scaleOf(
+  order: TokenOrder,
+  { nameAt, nameKeys }: TokenIndexes,
+  prices: Float64Array,
+  rankAt: (place: number) => number,
+): Scale {
   if (order === 'RELEVANCE') return { keyAt: rankAt, cursorValue: (key) => key, keyOf: Number };
   if (order === 'SYMBOL') return { keyAt: () => 0, cursorValue: () => null, keyOf: () => 0 };
   if (order === 'NAME') {
@@ -212,28 +203,19 @@ function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale
   };
 }
 
-/** Orders tokens by numbers, then by place, and converts positions to and from cursors. */
-function orderOf(order: TokenOrder, ordered: Ordered) {
-  const { keyAt, cursorValue, keyOf } = scaleOf(order, ordered);
-  const { tokens, indexes } = ordered;
-  const tieBreakerAt = (place: number) => tieBreakerOf(tokens[place] as Token);
-  return {
-    keyAt,
-    sortKeyOf({ key, place }: Position): SortKey {
-      return { order, value: cursorValue(key), tieBreaker: tieBreakerAt(place) };
-    },
-    /** Makes the function that says whether a token is on the page of this cursor, or on an earlier page. */
-    isSeenBy({ value, tieBreaker }: SortKey): (key: number, place: number) => boolean {
-      const isAfter = (place: number) => compareTieBreakers(tieBreakerAt(place), tieBreaker) > 0;
-      const end = { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
-      const [, chainKey] = tieBreaker;
-      const bridgeable = indexes.chains.get(chainKey)?.bridgeable ?? 0;
-      // If the number of bridgeable tokens on the cursor's chain has changed, all tokens of this chain have moved together.
-      const shift = order === 'RELEVANCE' ? chainShift(end.key, bridgeable) : 0;
-      const hasMoved = (place: number) => shift !== 0 && tokens[place]?.chainKey === chainKey;
-      return (key, place) => isBefore(end, hasMoved(place) ? key - shift : key, place);
-    },
-  };
+/** Makes the function that says whether a token is on the page of this cursor, or on an earlier page. */
+function seenBy(
+  { order, value, tieBreaker }: SortKey,
+  keyOf: Scale['keyOf'],
+  tokens: readonly Token[],
+  { chains }: TokenIndexes,
+): (key: number, place: number) => boolean {
+  const isAfter = (place: number) => compareTieBreakers(tieBreakerOf(tokens[place] as Token), tieBreaker) > 0;
+  const end = { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
+  const [, chainKey] = tieBreaker;
+  const shift = order === 'RELEVANCE' ? chainShift(end.key, chains.get(chainKey)?.bridgeable ?? 0) : 0;
+  const hasMoved = (place: number) => shift !== 0 && tokens[place]?.chainKey === chainKey;
+  return (key, place) => isBefore(end, hasMoved(place) ? key - shift : key, place);
 }
 
 /** A position in an order. After it come the tokens with an equal key from `place` on, then those with larger keys. */
@@ -244,12 +226,7 @@ interface Position {
 
 const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
 
-/**
- * Picks the first `size` tokens that are not seen yet, by key and then by place, in one pass and without sorting the
- * others.
- *
- * @returns the tokens of the page in order, and how many of the tokens found are on earlier pages
- */
+/** The first `size` tokens that are not seen yet, by key and then by place. `before`: how many are seen. */
 function pageOf(
   places: readonly number[],
   keyAt: (place: number) => number,
@@ -276,7 +253,7 @@ function isBefore(position: Position, key: number, place: number): boolean {
   return key < position.key || (key === position.key && place < position.place);
 }
 
-/** Tokens must match every condition given; a condition that is null or omitted matches everything. */
+/** A condition that is null or omitted matches everything. */
 export interface TokenSearchFilter {
   /** Keys and types of chains, in any letter case. */
   readonly chainKeys?: readonly string[] | null | undefined;
@@ -292,7 +269,7 @@ export interface TokenSearchFilter {
   readonly reachable?: ReadonlySet<Token> | undefined;
 }
 
-/** Makes the test of a token by its place; undefined without a condition. `prices` has NaN for no price. */
+/** The test of a token by its place; undefined without a condition. */
 function matcherOf(
   filter: TokenSearchFilter,
   tokens: readonly Token[],

@@ -10,7 +10,7 @@ const MIN_NEAR_LENGTH = 5;
 /** At most this many words count as near. */
 const MAX_NEAR = 12;
 
-/** Lists the words of texts, in their order. The texts are folded, and split at white space and punctuation. */
+/** The texts are folded, and split at white space and punctuation. */
 export async function createWordList(texts: Iterable<string>) {
   const words = new Set<string>();
   await forEachInSteps(texts, (text) => {
@@ -21,10 +21,7 @@ export async function createWordList(texts: Iterable<string>) {
   });
   return {
     has: (word: string) => words.has(word),
-    /**
-     * The listed words that are one typo away from this word and begin with its first letter. Words of the same length
-     * come first.
-     */
+    /** The listed words that are one typo away and begin with the same letter. Words of the same length come first. */
     near(word: string): readonly string[] {
       const near = [...words].filter(
         (other) => other[0] === word[0] && other.length >= MIN_NEAR_LENGTH && isOneTypo(word, other),

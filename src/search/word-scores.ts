@@ -3,7 +3,7 @@ import { foldAddress } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
 import { withoutPunctuationAround } from './identifiers.js';
-import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './ranks.js';
+import { NOT_NATIVE, SCORES } from './ranks.js';
 import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
 import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
 import type { Match } from './word-starts.js';
@@ -14,13 +14,9 @@ export const NO_MATCH = 255;
 /** The part of the chain listing that a search needs. */
 export interface KnownChains extends ChainNames, ChainsByKey {}
 
-/** How well one word matches the tokens. */
 export type WordScores = ReturnType<typeof scoresOfWord>;
 
-/**
- * Further and former names of the native assets of some chains, each with the key of the chain. A name has
- * the form of {@link SearchWord.letters}, with its words joined.
- */
+/** Further and former names of the native assets of some chains, in the form of {@link SearchWord.letters}. */
 const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['binancecoin', 'bsc'],
   ['ethereum', 'ethereum'],
@@ -37,10 +33,7 @@ const WRAPPED = /^wrapped(.+)/;
  */
 const FORMS: ReadonlySet<string> = new Set(['bridged', 'staked', 'wrapped']);
 
-/**
- * The matches of each word. Neighbouring words that are a token's whole name, or the long form of its symbol, score
- * almost as well as its symbol.
- */
+/** Neighbouring words that are a token's whole name, or the long form of its symbol, score almost as its symbol does. */
 export function scoresOf(
   { words, byCurrency }: Interpretation,
   tokens: readonly Token[],
@@ -95,16 +88,16 @@ function scoresOfWord(
   };
   const improveChain = (chainKey: string, match: Match) => {
     if (word.isAsset) return;
-    improve(nativesOn(chainKey, indexes, chains), chainScore(match));
-    improve(indexes.chains.get(chainKey)?.all, chainScore(match) + NOT_NATIVE);
+    improve(nativesOn(chainKey, indexes, chains), SCORES.chain[match]);
+    improve(indexes.chains.get(chainKey)?.all, SCORES.chain[match] + NOT_NATIVE);
   };
 
   const ofSymbol =
     indexes.symbols.get(folded) ?? indexes.symbols.get(withoutPunctuationAround(folded) || folded);
   if (letters !== '') improve(ofSymbol, SCORES.symbol);
   for (const [places, score] of named) improve(places, score);
-  for (const { match, items } of indexes.symbolStarts.find(letters)) improve(items, symbolScore(match));
-  for (const { match, items } of indexes.nameStarts.find(letters)) improve(items, nameScore(match));
+  for (const { match, items } of indexes.symbolStarts.find(letters)) improve(items, SCORES.symbolPart[match]);
+  for (const { match, items } of indexes.nameStarts.find(letters)) improve(items, SCORES.name[match]);
   for (const { match, items } of indexes.chainKeyStarts.find(letters)) {
     for (const chainKey of items) improveChain(chainKey, match);
   }

@@ -10,7 +10,7 @@ export type Match = (typeof MATCH)[keyof typeof MATCH];
 /** Prefixes of indexed words: `first` of a text's first word, `other` of its other words, `rest` of parts of words. */
 export const MARK = { first: '\n', other: ' ', rest: '' } as const;
 
-/** How letters match a word with this mark: `whole` if they are the word, `start` if the word begins with them. */
+/** `whole`: the letters are the word. `start`: the word begins with them. */
 const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] = [
   [MARK.first, MATCH.firstWord, MATCH.start],
   [MARK.other, MATCH.word, MATCH.wordStart],
@@ -28,9 +28,9 @@ export async function createWordStarts<Item>(
   });
   await sortInSteps(sorted, (a, b) => compare(a.word, b.word));
   const words: string[] = [];
-  /** The items of the first word, then of the second, and so on: one array, because reading it is fast. */
+  /** The items of the first word, then of the second, and so on. */
   const items: Item[] = [];
-  /** For each word, how many of `items` come before the items of this word. */
+  /** For each word, how many of `items` come before its own. */
   const itemsBefore = [0];
   await forEachInSteps(sorted, ({ word, ofWord }) => {
     if (word !== words.at(-1)) words.push(word);

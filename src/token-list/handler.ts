@@ -5,7 +5,7 @@ import { memoized } from '../domain/memoized.js';
 import { shown } from '../domain/text-limits.js';
 import { cachingHeaders } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
-import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
 import { tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -16,7 +16,7 @@ const NAME = 'Chains and Tokens';
 
 type TokenListDocument = Awaited<ReturnType<typeof createDocument>>;
 
-/** Makes a token list. `count`: the tokens in it. `omitted`: the tokens left out (see `tokenListContentOf`). */
+/** `count`: the tokens in the list. `omitted`: the tokens left out (see `tokenListContentOf`). */
 async function createDocument(
   rows: readonly Token[],
   chains: readonly EvmChain[],
@@ -28,8 +28,7 @@ async function createDocument(
 }
 
 /**
- * Creates the handler of `/tokenlist.json`: the listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in
- * the format of Uniswap's token lists.
+ * The listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in the format of Uniswap's token lists.
  *
  * @param onOmitted called with the number of omitted tokens of each new list of all chains
  */
@@ -39,11 +38,7 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
     (_state: TokenListState) => new Map<string | undefined, Promise<TokenListDocument>>(),
   );
 
-  /**
-   * Finds or makes the list of all chains, or of the chain with this key in any letter case.
-   *
-   * @returns undefined until the token listing and its EVM chains are known; a promise of undefined if the chain has no list
-   */
+  /** Undefined until the token listing and its EVM chains are known; a promise of undefined if the chain has no list. */
   function find(chainKey: string | undefined): Promise<TokenListDocument | undefined> | undefined {
     const { chains, tokens } = snapshots.current();
     const current = tokens && tokenListStateOf(tokens, chains);
@@ -64,8 +59,7 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
-    const read = { listings: ['chains', 'tokens'] as const };
-    const freshness = snapshots.freshness(snapshots.current(), read, now);
+    const freshness = snapshots.freshness(snapshots.current(), { listings: ['chains', 'tokens'] }, now);
     const { staleListings } = freshness;
     const caching = cachingHeaders({ ...freshness, now, pricesGoodForMs: Number.POSITIVE_INFINITY }, 0);
     const headers: Record<string, string> = {};
@@ -79,17 +73,17 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
     };
   }
 
-  /** Responds to a GET request. */
   return async (request: Request, { searchParams: params }: URL): Promise<PlainResponse> => {
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
+    const refused = (status: number, message: string) => plainRefusal({ status, message });
     if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);
     if (names.length > 1) return refused(400, `Expected one chainKey, got ${names.length}.`);
     const chainKey = params.get('chainKey') ?? undefined;
     const finding = find(chainKey);
     if (finding === undefined) {
       const message = 'The gateway does not have both listings yet. Ask again in 1 s.';
-      return refused(503, message, { 'retry-after': '1' });
+      return plainRefusal({ status: 503, message, headers: { 'retry-after': '1' } });
     }
     const document = await finding;
     // The schema of token lists does not allow an empty one.
@@ -103,8 +97,4 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
     }
     return fileResponse({ body: document.body, headers: headersFor(document) }, request);
   };
-}
-
-function refused(status: number, message: string, headers: Refusal['headers'] = {}): PlainResponse {
-  return plainRefusal({ status, message, headers });
 }

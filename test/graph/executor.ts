@@ -4,7 +4,7 @@ import type { Config } from '../../src/config/config.js';
 import { fragmentsOf } from '../../src/execution/documents.js';
 import { createContext, type GatewayContext } from '../../src/graph/context.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
-import { KeptMemory } from '../../src/graph/kept-memory.js';
+import type { Loaders } from '../../src/graph/loaders.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import type { Operation } from '../support/generated-operations.js';
 import { createTestLog, defaultConfig, type TestGateway } from '../support/test-gateway.js';
@@ -15,8 +15,8 @@ export async function createContexts(
   config: Partial<Config> = {},
 ) {
   const { log } = await createTestLog();
-  const limits = { maxCost: 1e9, maxRows: 1e7, unitsOfWholeToken: 30 };
-  const parts = { snapshots, metrics: { waited() {} }, memory: new KeptMemory(), log };
+  const limits = { maxCost: 1e9, maxRows: 1e7 };
+  const parts = { snapshots, metrics: { waited() {} }, waiting: new Set<Loaders>(), log };
   const options = { ...defaultConfig(), ...config, ...limits, ...parts };
   return () => createContext(options, { client: undefined, yieldToQueue: async () => {} });
 }

@@ -59,6 +59,6 @@ it('a response that is refused is a short error for an agent', async () => {
   if (!tool) throw new Error('Expected a tool');
   const data = JSON.stringify({ data: { tokens: 'x'.repeat(5_000_000) } });
   const { result } = await callTool(prepareTool(schema, tool), {}, async () => data);
-  expect(result.isError).toBe(true);
+  expect(result).toMatchObject({ isError: true });
   expect(result.content[0]?.text).toMatch(/LIMIT_EXCEEDED.*Expected a result of at most 4194304 characters/);
 });

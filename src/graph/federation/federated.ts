@@ -37,7 +37,6 @@ extend type Query {
 }
 `);
 
-/** Adds the query fields for the combination with other graphs: two for Federation, and `_sdl` for stitching. */
 export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const graph = extendSchema(schema, EXTENSION);
   boundEnumValues(graph);
@@ -46,16 +45,16 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
   entity.resolveType = typeNameOf;
   _service.resolve = () => ({ sdl: subgraphSdlOf(schema) });
-  _entities.resolve = (_query, { representations }, context: GatewayContext, info) =>
-    entitiesOf(representations, context, info);
+  _entities.resolve = resolveEntities;
   _sdl.resolve = (_query, _args, { introspection }: GatewayContext) =>
     introspection ? stitchingSdlOf(schema) : null;
   return graph;
 }
 
-/** Looks up entities: null for an unknown entity, and an error for a malformed representation. */
-function entitiesOf(
-  representations: readonly unknown[],
+/** Null for an unknown entity, and an error for a malformed representation. */
+function resolveEntities(
+  _query: unknown,
+  { representations }: { readonly representations: readonly unknown[] },
   { loaders, cost }: GatewayContext,
   info: GraphQLResolveInfo,
 ): readonly MaybePromise<Chain | Token | GatewayError | null>[] {
@@ -76,7 +75,7 @@ function entitiesOf(
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** Looks up the entity by its chain key (and address), else by `id`, else by its CAIP identifier. @throws GatewayError for a malformed representation */
+/** Looks up by chain key (and address), else by `id`, else by CAIP identifier. @throws GatewayError for a malformed key */
 function entityOf(representation: Representation, loaders: GatewayContext['loaders']) {
   if (typeof representation !== 'object') {
     throw malformed('be an object with a __typename and a key', representation);

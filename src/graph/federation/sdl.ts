@@ -3,19 +3,14 @@ import { type GraphQLSchema, parse, print } from 'graphql';
 import { memoized } from '../../domain/memoized.js';
 import { plainSdlOf, withMarks } from '../schema/index.js';
 
-/**
- * The estimated cost of a field that always reads routes, which can cost the upstream a request. `tokens` and
- * `tokenSearch` do not have it, because they read routes only with `srcToken` or `reachableFrom`.
- */
+/** Of fields that always read routes. `tokens` and `tokenSearch` do so only with `srcToken` or `reachableFrom`. */
 const ROUTES = '@cost(weight: 100) @listSize(assumedSize: 100)';
 
 const NOT_USED = ['@semanticNonNull', null] as const;
 
 /**
- * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` and its
- * queries are left out, because an id in a supergraph does not show from which subgraph it is.
- *
- * The SDL links a version of Federation that all tested composers support. The list sizes are estimates, with which a
+ * The schema as a Federation 2 subgraph. `Node` and its queries are left out, because an id in a supergraph does not show
+ * from which subgraph it is. All tested composers support the linked version. The list sizes are estimates, with which a
  * router can refuse expensive operations.
  */
 export const subgraphSdlOf = memoized((schema: GraphQLSchema): string => {

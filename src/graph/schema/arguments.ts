@@ -8,23 +8,17 @@ export const CHAIN_KEY = '`chainKey`, such as "ethereum"; letter case does not m
 export const TOKEN_ADDRESS =
   'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) count as the same address.';
 
-/** Checks the length of a text that is searched, cached or sent to the upstream. @throws GatewayError BAD_USER_INPUT */
-export function textWithin(
-  limit: keyof typeof TEXT_LIMITS,
-  name: string,
-  text: string | null | undefined,
-): string | undefined {
+type Limit = keyof typeof TEXT_LIMITS;
+
+/** For a text that is searched, cached or sent to the upstream. @throws GatewayError BAD_USER_INPUT if it is too long */
+export function textWithin(limit: Limit, name: string, text: string | null | undefined) {
   if (text && text.length > TEXT_LIMITS[limit])
     throw badInput(`Expected at most ${TEXT_LIMITS[limit]} characters as "${name}", got ${text.length}.`);
   return text ?? undefined;
 }
 
-/** Checks the number and the lengths of the texts of a condition. @throws GatewayError BAD_USER_INPUT */
-export function textsWithin(
-  limit: keyof typeof TEXT_LIMITS,
-  name: string,
-  texts: readonly string[] | null | undefined,
-): readonly string[] | undefined {
+/** For the texts of a condition. @throws GatewayError BAD_USER_INPUT if there are too many, or one is too long */
+export function textsWithin(limit: Limit, name: string, texts: readonly string[] | null | undefined) {
   if (!texts) return undefined;
   if (texts.length > MAX_CONDITIONS)
     throw badInput(`Expected at most ${MAX_CONDITIONS} items as "${name}", got ${texts.length}.`);
@@ -32,7 +26,7 @@ export function textsWithin(
   return texts;
 }
 
-function badInput(message: string): GatewayError {
+export function badInput(message: string): GatewayError {
   return new GatewayError('BAD_USER_INPUT', message);
 }
 

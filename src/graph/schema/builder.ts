@@ -2,7 +2,6 @@
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from '../context.js';
 
-/** The Pothos builder, to which the files of this folder add their types and fields. */
 export const builder = new SchemaBuilder<{
   Context: GatewayContext;
   Scalars: {

@@ -47,7 +47,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
   }),
 });
 
-/** The field `heldBack`. Chains and tokens add their own descriptions. */
+/** Chains and tokens add their own descriptions. */
 export const heldBackField = {
   type: [HeldBackFactType] as [typeof HeldBackFactType],
   resolve({ heldBack }: Pick<Chain, 'heldBack'>, _args: object, { cost }: GatewayContext) {
@@ -57,7 +57,7 @@ export const heldBackField = {
   },
 };
 
-/** The type Chain. token.ts adds its fields on tokens, so that the two files do not import each other. */
+/** token.ts adds the fields on tokens, so that the two files do not import each other. */
 export const ChainType = builder.objectRef<Chain>('Chain').implement({
   description: 'A network that tokens can be moved from or to, identified by its `chainKey`.',
   interfaces: [NodeType],

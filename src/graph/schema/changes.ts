@@ -81,14 +81,10 @@ builder.queryFields((t) => ({
 const TOKEN_CURSOR = /^([\w-]{22})\.([\w-]{22})?$/;
 
 /**
- * Finds the changes of the tokens. A token's `isNative` and `caip19` depend on its chain, so the cursor includes the
- * cursor of the chain listing, and the tokens of a changed chain count as changed.
+ * A token's `isNative` and `caip19` depend on its chain, so the cursor includes the cursor of the chain listing, and the
+ * tokens of a changed chain count as changed.
  */
-function tokenChangesSince(
-  since: string | null | undefined,
-  tokens: TokenSnapshot,
-  chains: ChainSnapshot | undefined,
-): ListingChanges<Token> {
+function tokenChangesSince(since: string | null | undefined, tokens: TokenSnapshot, chains?: ChainSnapshot) {
   const [, ofTokens, ofChains = ''] = TOKEN_CURSOR.exec(since ?? '') ?? [];
   const changes = tokens.changesSince(ofTokens);
   // Until the chain listing is loaded, the cursor keeps its part about the chains.

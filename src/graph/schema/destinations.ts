@@ -80,7 +80,6 @@ builder.queryField('destinations', (t) =>
   }),
 );
 
-/** The tokens that are not on the source chain. */
 export function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Token[] {
   const source = foldChainKey(srcChainKey);
   return tokens.filter(({ chainKey }) => chainKey !== source);
@@ -88,10 +87,7 @@ export function elsewhere(srcChainKey: string, tokens: readonly Token[]): readon
 
 const groupsOfRoutes = new WeakMap<RouteAnswer, readonly ChainDestinations[]>();
 
-/**
- * The routes from a token on this chain to other chains, grouped by chain. Each answer is grouped once, because an
- * operation can select the destinations of one token a thousand times.
- */
+/** Groups each answer once, because an operation can select the destinations of one token a thousand times. */
 function groupsElsewhere(srcChainKey: string, routes: RouteAnswer): readonly ChainDestinations[] {
   const known = groupsOfRoutes.get(routes);
   const groups = known ?? groupByChain(elsewhere(srcChainKey, routes.rows), () => routes.takenAt);
@@ -99,11 +95,7 @@ function groupsElsewhere(srcChainKey: string, routes: RouteAnswer): readonly Cha
   return groups;
 }
 
-/**
- * Groups tokens by chain, in the order of the first token of each chain.
- *
- * @param asOf when the routes to these tokens were fetched (milliseconds since 1970); null if unknown
- */
+/** @param asOf when the routes to these tokens were fetched (milliseconds since 1970); null if unknown */
 function groupByChain(rows: readonly Token[], asOf: (tokens: readonly Token[]) => number | null) {
   const groups = groupBy(rows, ({ chainKey }) => chainKey);
   return [...groups].map(([chainKey, tokens]) => ({ chainKey, tokens, asOf: asOf(tokens) }));

@@ -1,22 +1,20 @@
 /** Opaque texts: the ids of chains and tokens, and the cursors of a search. Both are JSON in base64url. */
 import * as v from 'valibot';
 import { partsOfTokenKey, tokenKey } from '../../domain/addresses.js';
-import { GatewayError } from '../../domain/errors.js';
+import type { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import { memoized } from '../../domain/memoized.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { SortKey, TokenOrder } from '../../search/token-order.js';
+import { badInput } from './arguments.js';
 
 /** The chain or token that an id refers to. */
 export type Identity =
   | { readonly type: 'Chain'; readonly chainKey: string }
   | { readonly type: 'Token'; readonly chainKey: string; readonly address: string };
 
-// The ids of rows are memoized, because encoding is too slow to repeat for every operation.
-
-/** The id of a chain, which depends only on the chain's key. */
+// Memoized, because encoding is too slow to repeat for every operation.
 export const idOfChain = memoized(({ chainKey }: Chain): string => idOfChainKey(chainKey));
-
 /** The id of a token, which is the same for all forms of its address. */
 export const idOfToken = memoized(({ chainKey, address }: Token): string =>
   idOfTokenKey(tokenKey(chainKey, address)),
@@ -48,7 +46,6 @@ export function identityOf(id: string): Identity | undefined {
   return type === 'Token' && parts.length === 3 ? { type, chainKey, address } : undefined;
 }
 
-/** Encodes the sort key of a token as a cursor. */
 export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
 }
@@ -63,7 +60,7 @@ const Cursor = v.union([
   cursorOf('PRICE_DESC', v.nullable(v.number())),
 ]);
 
-/** Decodes a cursor. @throws GatewayError BAD_USER_INPUT for any other text, and for a cursor of another order */
+/** @throws GatewayError BAD_USER_INPUT for any other text, and for a cursor of another order */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   const parsed = v.safeParse(Cursor, cursor.length <= TEXT_LIMITS.cursor ? valueIn(cursor) : undefined);
   if (!parsed.success) throw badCursor('one from an earlier page of this search', 'something else');
@@ -73,8 +70,7 @@ export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
 }
 
 function badCursor(expected: string, actual: string): GatewayError {
-  return new GatewayError(
-    'BAD_USER_INPUT',
+  return badInput(
     `Expected a cursor as "after", ${expected}, got ${actual}. Leave "after" out to start with the first page.`,
   );
 }

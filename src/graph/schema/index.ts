@@ -1,17 +1,12 @@
 /** The schema of the graph, and its text. */
 import {
   type ASTNode,
-  DirectiveLocation,
-  GraphQLDirective,
-  GraphQLInt,
-  GraphQLList,
-  GraphQLNonNull,
+  buildSchema,
   type GraphQLSchema,
   Kind,
   lexicographicSortSchema,
   parse,
   printSchema,
-  specifiedDirectives,
 } from 'graphql';
 import { builder } from './builder.js';
 import './chain.js';
@@ -21,19 +16,13 @@ import './destinations.js';
 import './changes.js';
 import './listing-status.js';
 
-const SEMANTIC_NON_NULL = new GraphQLDirective({
-  name: 'semanticNonNull',
-  description:
-    'The field is null only if it has an error, so code generators for clients that handle errors may treat it as non-null.',
-  locations: [DirectiveLocation.FIELD_DEFINITION],
-  args: {
-    levels: {
-      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLInt))),
-      defaultValue: [0],
-      description: 'The levels of lists that the directive applies to; 0 is the field itself.',
-    },
-  },
-});
+const DIRECTIVES = buildSchema(`
+"The field is null only if it has an error, so code generators for clients that handle errors may treat it as non-null."
+directive @semanticNonNull(
+  "The levels of lists that the directive applies to; 0 is the field itself."
+  levels: [Int!]! = [0]
+) on FIELD_DEFINITION
+`).getDirectives();
 
 const NULL_ONLY_WITH_ERROR: readonly string[] = [
   'Chain.tokenCount',
@@ -46,26 +35,23 @@ const NULL_ONLY_WITH_ERROR: readonly string[] = [
   'Token.destinations',
 ];
 
-/** The schema of the graph. The schema does not depend on settings. */
-export const schema = builder.toSchema({ directives: [...specifiedDirectives, SEMANTIC_NON_NULL] });
+/** The schema does not depend on settings. */
+export const schema = builder.toSchema({ directives: DIRECTIVES });
 
 /** The text of `schema.graphql`, for clients, with marks on the fields that are null only with an error. */
 export function sdlOf(schema: GraphQLSchema): string {
-  const { name } = SEMANTIC_NON_NULL;
-  return withMarks(plainSdlOf(schema), new Map(NULL_ONLY_WITH_ERROR.map((path) => [path, `@${name}`])));
+  const marks = NULL_ONLY_WITH_ERROR.map((path) => [path, '@semanticNonNull'] as const);
+  return withMarks(plainSdlOf(schema), new Map(marks));
 }
 
-/**
- * The schema as text without the marks of {@link sdlOf}. Its types are sorted: moving code does not change the text.
- */
+/** The schema as text without the marks of {@link sdlOf}. Its types are sorted: moving code does not change the text. */
 export function plainSdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
 
 /**
- * Adds directives to an SDL, and leaves parts of it out.
+ * Adds directives to the parts of an SDL (`Type`, `Type.field` or `@directive`), or leaves them out (null).
  *
- * @param marks the directives to add, or null to leave the part out, by `Type`, `Type.field` or `@directive`
  * @throws Error if the SDL lacks one of these parts, such as after a renaming
  */
 export function withMarks(sdl: string, marks: ReadonlyMap<string, string | null>): string {

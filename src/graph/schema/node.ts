@@ -32,7 +32,7 @@ builder.queryFields((t) => ({
   }),
 }));
 
-/** Looks up the objects with these ids. In a list, each id counts as a row, even if it is invalid. */
+/** In a list, each id counts as a row, even if it is invalid. */
 function nodesOf(ids: readonly string[], { loaders, cost }: GatewayContext, info: GraphQLResolveInfo) {
   cost.spend(ID_UNITS * ids.length);
   return cost
@@ -44,7 +44,6 @@ export function typeNameOf(row: Chain | Token): 'Chain' | 'Token' {
   return 'nativeCurrency' in row ? 'Chain' : 'Token';
 }
 
-/** Looks up the chain or token that an id refers to. */
 export function objectOf(identity: Identity, loaders: GatewayContext['loaders']) {
   return identity.type === 'Chain'
     ? loaders.chainByKey(identity.chainKey)

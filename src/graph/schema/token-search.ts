@@ -1,5 +1,4 @@
 /** The query that searches the tokens. */
-import { GatewayError } from '../../domain/errors.js';
 import { CAN_FAIL, type Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { FoundTokens } from '../../search/did-you-mean.js';
@@ -7,7 +6,7 @@ import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { searchUnits } from '../cost.js';
 import { whenReady } from '../loaders.js';
-import { textsWithin, textWithin } from './arguments.js';
+import { badInput, textsWithin, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { elsewhere } from './destinations.js';
 import { decodeCursor, encodeCursor } from './ids.js';
@@ -126,9 +125,8 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
 
 /** Units for each character of a symbol in a filter: folding it into up to 18 letters takes a microsecond. */
 const FOLDING_UNITS = 3;
-/** The size of a page, unless given: more rows than a list on a screen shows at once. */
 const DEFAULT_FIRST = 20;
-/** The largest page. To read all tokens at once, clients have `tokens`. */
+/** To read all tokens at once, clients have `tokens`. */
 const MAX_FIRST = 100;
 
 builder.queryField('tokenSearch', (t) =>
@@ -163,12 +161,11 @@ builder.queryField('tokenSearch', (t) =>
       const symbols = textsWithin('symbol', 'filter.symbols', conditions.symbols);
       cost.spend(FOLDING_UNITS * (symbols?.join('').length ?? 0));
       const order = orderBy ?? 'RELEVANCE';
-      const request = {
-        query: textWithin('search', 'query', query) ?? '',
-        order,
-        first: pageSize(first ?? DEFAULT_FIRST),
-        after: after == null ? undefined : decodeCursor(after, order),
-      };
+      const text = textWithin('search', 'query', query) ?? '';
+      const size = first ?? DEFAULT_FIRST;
+      if (size < 1 || size > MAX_FIRST) throw badInput(`Expected 1 to ${MAX_FIRST} as "first", got ${size}.`);
+      const position = after == null ? undefined : decodeCursor(after, order);
+      const request = { query: text, order, first: size, after: position };
       textsWithin('chainKey', 'filter.chainKeys', conditions.chainKeys);
       textsWithin('chainType', 'filter.chainTypes', conditions.chainTypes);
       if (!source) return loaders.tokenSearch({ ...request, filter: conditions });
@@ -182,8 +179,3 @@ builder.queryField('tokenSearch', (t) =>
 );
 
 const SOURCE_NAMES = ['filter.reachableFrom.chainKey', 'filter.reachableFrom.address'] as const;
-
-function pageSize(first: number): number {
-  if (first >= 1 && first <= MAX_FIRST) return first;
-  throw new GatewayError('BAD_USER_INPUT', `Expected 1 to ${MAX_FIRST} as "first", got ${first}.`);
-}

@@ -94,12 +94,9 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
         "Whether the token is the native asset of its chain: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
       resolve(token, _args, { loaders }) {
         if (isNativePlaceholder(token.address)) return true;
-        const chain = loaders.chainByKey(token.chainKey);
-        if (!(chain instanceof Promise)) return isNativeOf(chain, token);
-        return chain.then(
-          (loaded) => isNativeOf(loaded, token),
-          () => false,
-        );
+        const loading = loaders.chainByKey(token.chainKey);
+        const chain = loading instanceof Promise ? loading.catch(() => null) : loading;
+        return whenReady(chain, (loaded) => isNativeOf(loaded, token));
       },
     }),
   }),
