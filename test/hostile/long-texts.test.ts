@@ -18,6 +18,8 @@ const MATERIALS = [
   { name: 'marks', start: 'a', part: '\u0301\u0323\u05b0' },
   { name: 'an id', start: Buffer.from('["Token",').toString('base64url'), part: 'ImEi' },
   { name: 'hex', start: '0x', part: 'fE' },
+  { name: 'zeros', start: '0x', part: '0' },
+  { name: 'accounts of Move', start: '', part: '0x1::' },
 ];
 /** Slightly less than the limit of a body, and than that of a request head. */
 const BYTES = 1_000_000;
