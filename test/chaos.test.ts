@@ -18,7 +18,6 @@ interface Standing {
   readonly failure: string | undefined;
 }
 
-/** A warm gateway with its upstream and its clients. */
 interface World {
   readonly upstream: FakeUpstream;
   readonly gateway: GatewayProcess;

@@ -1,10 +1,8 @@
 /** The load of the bench: connections that send requests as fast as they get responses. */
 import { connect } from 'node:net';
 
-/** The requests of a run, and the number of connections. */
 export interface Load {
   readonly connections: number;
-  /** The bodies to post, in rotation. */
   readonly bodies?: readonly string[];
   /** Returns the next body to post, in place of `bodies`. */
   readonly next?: () => string;
@@ -60,7 +58,6 @@ function requestsOf(url: string, { next, bodies = [''] }: Load): () => Uint8Arra
   return () => ready[nth++ % ready.length] ?? Buffer.alloc(0);
 }
 
-/** Posts one question. Returns the text of the answer. */
 export async function ask(url: string, body: string): Promise<string> {
   return (await send(url, { method: 'POST', headers: HEADERS, body })).text();
 }

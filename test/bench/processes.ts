@@ -11,10 +11,8 @@ import { freePort } from '../support/free-port.js';
 import { ask, send } from './load.js';
 import type { Counts } from './servers/upstream.js';
 
-/** A server in a separate process. */
 export interface Target {
   readonly name: string;
-  /** The address to which requests are sent. */
   readonly url: string;
   readonly child: ChildProcess;
   /** The name by which the upstream counts its requests; empty if it sends no requests to the upstream. */
@@ -62,7 +60,6 @@ export function pin(pid: number | undefined, side: 'server' | 'load' | 'any'): v
   execFileSync(TASKSET, ['-a', '-c', '-p', cores[side], String(pid)]);
 }
 
-/** Ends the child process when this process ends. */
 function keep<Child extends ChildProcess>(child: Child): Child {
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -90,7 +87,6 @@ export function installPeers(): void {
   execFileSync('npm', args, { stdio: ['ignore', process.stderr, process.stderr] });
 }
 
-/** Loads one of the packages that {@link installPeers} installs. */
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));
 
 /** Starts a server of the bench other than the gateway. With `upstream`, its argument is the upstream's address. */

@@ -15,7 +15,6 @@ export interface Sample {
   readonly p99: number;
   /** CPU time of the server per answer. */
   readonly cpuMicros: number;
-  /** Resident memory after the run. */
   readonly megabytes: number;
   readonly upstreamRequests: number;
 }
@@ -100,14 +99,12 @@ export function middle({ samples }: Entry, key: keyof Sample): number {
   return median(samples.map((sample) => sample[key]));
 }
 
-/** `over` divided by `under`: the median of all rounds. */
 export function ratio(over: Entry, under: Entry, key: keyof Sample): number {
   return median(
     over.samples.map((sample, round) => sample[key] / (under.samples[round]?.[key] ?? Number.NaN)),
   );
 }
 
-/** The median. NaN for an empty list. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

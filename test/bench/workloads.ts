@@ -13,7 +13,6 @@ export interface Workload {
   readonly name: string;
   readonly listed: number;
   readonly connections: number;
-  /** The bodies to post, in rotation. */
   readonly bodies: readonly string[];
 }
 
@@ -123,7 +122,6 @@ export const keySets: Workload = {
 
 export const repeated: readonly Workload[] = [chainNames, ofChain, wholeList, longList, keySets];
 
-/** Makes `sets` bodies. Each asks for 20 tokens by their keys. */
 export function keySetsIn(listed: number, sets: number): readonly string[] {
   const { tokens } = listingsOf(listed);
   const apart = Math.floor(tokens.length / PAGE);
@@ -235,7 +233,6 @@ function bodyOf(query: string, variables = {}): string {
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });
 }
 
-/** Returns a function that writes the body of this operation with the given variables. */
 function writerOf(query: string): (variables: object) => string {
   const parts = bodyOf(query).split('"variables":{}');
   return (variables) => parts.join(`"variables":${JSON.stringify(variables)}`);

@@ -42,7 +42,6 @@ const COMPILED_BY_RELAY = (name: string) => `
   declare const data: ${name}$data;
 `;
 
-/** The number of compiler errors in a file about values that may be null. */
 const complaintsIn = (errors: readonly string[], file: string) =>
   errors.filter((error) => error.startsWith(`src/${file}.ts`) && error.includes("possibly 'null'")).length;
 

@@ -76,7 +76,6 @@ export const searchedTokens = sorted(
     })),
 );
 
-/** The chains that the chain picker should show for "eth". */
 export const ethChains = demoChains
   .filter(({ chainKey, shortName, name }) => /eth/i.test(`${chainKey} ${shortName} ${name}`))
   .map(({ chainKey, name, nativeCurrency: { symbol } }) => ({

@@ -43,7 +43,6 @@ async function expectAllCheap(target: Target, requests: Readonly<Record<string, 
   for (const [name, asked] of Object.entries(requests)) await expectCheap(target, name, asked, most);
 }
 
-/** The lowest CPU time of a request in four attempts, in milliseconds. */
 async function leastCost(target: Target, asked: Asked): Promise<number> {
   const costs: number[] = [];
   for (let time = 0; time < 4; time++) costs.push((await costOf(target, asked)).cpuMs);

@@ -72,7 +72,6 @@ it('Cache-Status is a miss if the target of the request is a whole URL, or not a
     expect(statusOf(await shared.ask({ method: 'GET', path })), path).toBeUndefined();
 });
 
-/** Starts a gateway with listings, and caches the response now. */
 async function startWith(asked: Asked) {
   const clock = stopClocks();
   const server = await startServer({ hasListings: true, config: LONG });

@@ -49,7 +49,6 @@ function said(gateways: readonly TestGateway[], start: string): readonly number[
 
 const ALONE = 'Redis cannot be used';
 const SHARING = 'Sharing snapshots';
-/** 1 if a gateway shares through Redis now, else 0. */
 const isSharing = (gateway: TestGateway) => sampleOf(gateway, 'gateway_redis_connected');
 
 it.skipIf(isRedisMissing).each(OUTAGES)(

@@ -44,14 +44,12 @@ function sized(body: string, off = 0): string {
   return `${HEAD}Content-Length: ${Buffer.byteLength(body) + off}\r\n\r\n${body}`;
 }
 
-/** Writes these bytes, and leaves the connection open. */
 function open(bytes: string): Answer {
   return (_response, { socket }) => {
     socket.write(bytes);
   };
 }
 
-/** Writes these bytes, and closes the connection. */
 function closed(bytes: string): Answer {
   return (_response, { socket }) => {
     socket.end(bytes);
@@ -62,7 +60,6 @@ const resetHard: Answer = (_response, { socket }) => {
   socket.resetAndDestroy();
 };
 
-/** Sends a good head, and then a space every 10 ms. */
 export const drip: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   every10Ms(response, () => response.write(' '));
@@ -218,7 +215,6 @@ function always(answer: Answer): Begin {
   return (upstream) => upstream.planBoth(answer);
 }
 
-/** Responds for each listing with a change of its good body. */
 function eachBody(answerOf: (body: string) => Answer): Begin {
   return (upstream, { chains, tokens }) => {
     upstream.plan('chains', answerOf(JSON.stringify({ chains })));
@@ -226,7 +222,6 @@ function eachBody(answerOf: (body: string) => Answer): Begin {
   };
 }
 
-/** Responds for each listing with a change of its good rows. */
 function eachRows(rowsOf: (good: readonly Row[]) => readonly Row[]): Begin {
   return (upstream, { chains, tokens }) => {
     upstream.plan('chains', json({ chains: rowsOf(chains) }));
@@ -247,7 +242,6 @@ function lessThanHalf(good: readonly Row[]): readonly Row[] {
   return good.slice(0, Math.floor(good.length * 0.49));
 }
 
-/** Changes the decimals of one token in the middle; chains are not changed. */
 function otherDecimals(good: readonly Row[]): readonly Row[] {
   const middle = Math.floor(good.length / 2);
   return good.map((row, index) =>

@@ -39,7 +39,6 @@ export async function startGatewayProcess(
   });
   const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
   return {
-    /** Such as `http://127.0.0.1:40123`. */
     address,
     /** The address of `ADMIN_PORT`; empty without it. */
     admin,
@@ -54,7 +53,6 @@ export const shareGateway = () =>
   share(async (atEnd) => {
     // Without refreshes of tokens, which change prices in the demo: two responses must have equal prices.
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
-    /** Such as `http://127.0.0.1:40123/graphql`. */
     return { endpoint: `${address}/graphql` };
   });
 

@@ -152,7 +152,6 @@ function operationOf(
     ])();
   }
 
-  /** A JSON value of this type. */
   function jsonOf(type: GraphQLInputType, name: string): unknown {
     if (isNonNullType(type)) {
       for (;;) {

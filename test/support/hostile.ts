@@ -31,7 +31,6 @@ export interface TargetOptions {
   readonly listings?: FakeListings;
   /** Plans other answers of the upstream, before the gateway starts. The gateway need not become ready then. */
   readonly plan?: (upstream: FakeUpstream) => void;
-  /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
   /** Registers what ends the target. The default ends it after the test. */
   readonly atEnd?: AtEnd;
@@ -82,7 +81,6 @@ export const FULL =
 
 let sent = 0;
 
-/** Sends a request, on a new connection unless there is an agent, and reads the whole response. */
 export async function send(address: string, asked: Asked): Promise<HttpAnswer> {
   const { path = '/graphql', body, method = body === undefined ? 'GET' : 'POST', headers, ...rest } = asked;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };

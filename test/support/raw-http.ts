@@ -33,7 +33,6 @@ export async function openRaw(
     socket,
     received: () => text,
     isClosed: () => isClosed,
-    /** Resolves when all bytes have been given to the system. */
     send: (bytes: string | Uint8Array) =>
       new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
   };
@@ -48,7 +47,6 @@ export async function sendRaw(address: string, bytes: string): Promise<string> {
   return connection.received();
 }
 
-/** The head of a POST whose body is sent in chunks. */
 export const CHUNKED =
   'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 

@@ -29,7 +29,6 @@ export function routesOf(network: Network): (token: string) => Answer {
   return (token) => json({ tokens: (network[token] ?? []).map((destination) => rowOf(destination)) });
 }
 
-/** The token whose routes are requested, as "chain address". */
 function tokenOf(url = ''): string {
   const { searchParams } = new URL(url, 'http://fake');
   return `${searchParams.get('srcChainKey')} ${searchParams.get('srcToken')}`;
@@ -109,7 +108,6 @@ export async function sourcesOf(gateway: TestGateway, token: string) {
   );
 }
 
-/** Resolves when the gateway knows the routes of every bridgeable token. */
 export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Promise<Sources> {
   for (;;) {
     const sources = (await askSources(gateway, token)).data?.sources;

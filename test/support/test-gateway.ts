@@ -44,7 +44,6 @@ export interface TestGatewayOptions {
   /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
   readonly decorate?: (service: Service) => Service;
-  /** Whether a query fetches both listings first. */
   readonly hasListings?: boolean;
   /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
   readonly atEnd?: AtEnd;
@@ -131,7 +130,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
     /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
-    /** The refreshes that ended so far, as they are counted in the metrics. */
     refreshes: refreshes as readonly (typeof refreshes)[number][],
     logged,
     fetch,

@@ -17,7 +17,6 @@ const COIN = '0x0bae207659db88bea0cbead6da0ed00aac12edcdda169e591cd41c94180b46f3
 const LONG = 's'.repeat(257);
 const ORIGIN = { source: 'v1', takenAt: 0 };
 
-/** The rows that a client gets, and the log lines about the rejected ones. */
 async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unknown[] }) {
   const gateway = await createTestGateway({
     listings: { chains: [GOOD_CHAIN], tokens: [GOOD_TOKEN], ...rows },

@@ -20,7 +20,6 @@ export const areRoutersMissing = isMissing(ARE_INSTALLED, `composers and routers
 
 /** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
-  /** The address of the gateway itself. */
   readonly address: string;
   readonly output: () => string;
   /** The proxy in front of the gateway, whose address routers use. */
@@ -69,7 +68,6 @@ export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
   }
 }
 
-/** Starts a router of both subgraphs. Resolves with its address when it responds. */
 export async function startRouter(
   router: 'apollo-gateway' | 'hive-gateway' | 'stitching',
   subgraphs: Subgraphs,
@@ -83,7 +81,6 @@ export async function startRouter(
   return startServing(router, port, args, atEnd);
 }
 
-/** Runs a recipe that serves a subgraph. Resolves with its address. */
 export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{ url: string }> {
   const port = await freePort();
   const script = readFileSync(`${HOME}recipes/${name}`, 'utf8').replace('4001', String(port));

@@ -25,7 +25,6 @@ interface ByCaip {
   readonly tokensByCaip19: readonly ({ chainKey: string; address: string } | null)[];
 }
 
-/** The CAIP-2 identifiers of all chains and the CAIP-19 identifiers of all tokens. */
 const identifiersOf = ({ query }: Pick<TestGateway, 'query'>) =>
   dataOf(query<Identified>('{ chains { chainKey caip2 } tokens { chainKey address caip19 } }'));
 

@@ -39,7 +39,6 @@ const pageOf = async ({ query }: TestGateway, variables: object): Promise<Connec
 
 const serve = (tokens: readonly object[]) => createTestGateway({ listings: { tokens } });
 
-/** Fetches all pages, from the first to the last. */
 async function pagesOf(
   from: TestGateway,
   variables: object,
@@ -88,7 +87,6 @@ it('pages have the cursors of their first and last token, and continue after any
 });
 
 const byText = (a: string, b: string) => (a < b ? -1 : Number(a > b));
-/** Orders prices, with null last. */
 const byPrice = (direction: number) => (a: number | null, b: number | null) =>
   a === null || b === null ? Number(a === null) - Number(b === null) : direction * (a - b);
 

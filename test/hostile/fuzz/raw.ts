@@ -4,7 +4,6 @@ import { type Header, headOf, type RawBytes } from './exchange.js';
 import { among, many, oddText, size, times, weighted } from './values.js';
 
 const BODY = '{"query":"{ chains { chainKey } }"}';
-/** The head of a POST of JSON with these additional headers. */
 const postHead = (...more: readonly Header[]) =>
   headOf('POST', '/graphql', [['host', 'x'], ['content-type', 'application/json'], ...more]);
 const POST = postHead(['content-length', `${BODY.length}`]) + BODY;
