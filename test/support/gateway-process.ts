@@ -59,9 +59,7 @@ export const shareGateway = () =>
 /** Starts the built gateway with these settings and the fixed limits of tests, and does not wait for it. */
 export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: readonly string[] = []) {
   const [program = '', ...args] = [...wrapper, process.execPath, ...FLAGS, main];
-  return spawnKept(program, args, {
-    env: { PATH: process.env.PATH ?? '', ...fixedLimits(), ...env },
-  });
+  return spawnKept(program, args, { env: { PATH: process.env.PATH ?? '', ...fixedLimits(), ...env } });
 }
 
 export async function ask<Data>(address: string, query: string, variables?: object): Promise<{ data: Data }> {

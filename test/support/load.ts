@@ -51,9 +51,7 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
         token(chainKey: "${CHAIN}", address: $address) { address decimals symbol chain { chainKey } }
       }`,
       variables: { address: token.address.toLowerCase() },
-      expected: {
-        token: { ...pick(token, 'address', 'decimals', 'symbol'), chain: { chainKey: CHAIN } },
-      },
+      expected: { token: { ...pick(token, 'address', 'decimals', 'symbol'), chain: { chainKey: CHAIN } } },
     })),
   ];
 }

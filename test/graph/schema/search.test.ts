@@ -265,9 +265,7 @@ it('a search puts the native asset first by the address of the native currency, 
   upstream.plan('chains', status(404));
   const server = await startServer({ upstream, config: UNGUARDED });
   const first = async (query: string) => {
-    const { body } = await server.ask({
-      query: `{ tokenSearch(query: "${query}") { nodes { address } } }`,
-    });
+    const { body } = await server.ask({ query: `{ tokenSearch(query: "${query}") { nodes { address } } }` });
     const { data } = JSON.parse(String(body)) as { data: { tokenSearch: Found } };
     return data.tokenSearch.nodes[0]?.address;
   };
