@@ -103,7 +103,6 @@ async function standings({ gateway }: World, since: number): Promise<readonly St
   }));
 }
 
-/** Fails unless the process still runs, is ready, and has not grown beyond its bound. */
 async function expectAlive({ gateway, grownMegabytes }: World, expect: ExpectStatic): Promise<void> {
   const { exitCode, signalCode, pid = 0 } = gateway.child;
   expect([exitCode, signalCode, process.kill(pid, 0)]).toEqual([null, null, true]);
@@ -145,7 +144,6 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   expect(upstream.count('/trap')).toBe(0);
 }
 
-/** Lets the upstream respond correctly again. The listings must be new within a fixed time. */
 async function recover(world: World, expect: ExpectStatic): Promise<void> {
   const mended = Date.now();
   await mend(world.upstream, GOOD);
@@ -179,18 +177,15 @@ describe.concurrent.each(Object.keys(FAULTS))('the faults of the kind %s', (kind
 describe.concurrent('responses that only look wrong', () => {
   const world = share((atEnd) => startWorld(atEnd, PATIENT));
 
-  it.sequential.for(ODDITIES)(
-    'a gateway accepts the rows of this response: $name',
-    async ({ begin }, { expect }) => {
-      const began = Date.now();
-      await begin(world.upstream, GOOD);
-      await expectNewSnapshots(world, began, expect);
-      expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
-      await sleep(200);
-      await expectAlive(world, expect);
-      expectNoFailures(world, expect);
-    },
-  );
+  it.sequential.for(ODDITIES)('a gateway accepts the rows of $name', async ({ begin }, { expect }) => {
+    const began = Date.now();
+    await begin(world.upstream, GOOD);
+    await expectNewSnapshots(world, began, expect);
+    expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
+    await sleep(200);
+    await expectAlive(world, expect);
+    expectNoFailures(world, expect);
+  });
 });
 
 describe.concurrent('a gateway sends few requests', () => {

@@ -52,23 +52,20 @@ it.each<(typeof GATEWAYS)[number]>([['the Dockerfile', image], ...GATEWAYS])(
   },
 );
 
-it.each(GATEWAYS)(
-  'the settings of %s follow the upstream to its successor, limit each client, and log errors',
-  (_, settings) => {
-    const config = configOf(settings);
-    expect(config).toMatchObject({
-      upstreamProfile: 'auto',
-      upstreamUrl: 'https://stargate.finance/api/v1',
-      upstreamSuccessorUrl: 'https://transfer.layerzero-api.com/v1',
-      logRequests: 'errors',
-    });
-    expect(config.rateLimit?.perSecond).toBeGreaterThan(0);
-    expect(config.trustedProxies.length).toBeGreaterThan(0);
-    // Every machine in a trusted network is trusted, so the network must be small.
-    for (const network of config.trustedProxies)
-      expect(Number(network.split('/')[1] ?? 32)).toBeGreaterThanOrEqual(24);
-  },
-);
+it.each(GATEWAYS)('the settings of %s follow the successor, limit clients, and log errors', (_, settings) => {
+  const config = configOf(settings);
+  expect(config).toMatchObject({
+    upstreamProfile: 'auto',
+    upstreamUrl: 'https://stargate.finance/api/v1',
+    upstreamSuccessorUrl: 'https://transfer.layerzero-api.com/v1',
+    logRequests: 'errors',
+  });
+  expect(config.rateLimit?.perSecond).toBeGreaterThan(0);
+  expect(config.trustedProxies.length).toBeGreaterThan(0);
+  // Every machine in a trusted network is trusted, so the network must be small.
+  for (const network of config.trustedProxies)
+    expect(Number(network.split('/')[1] ?? 32)).toBeGreaterThanOrEqual(24);
+});
 
 it.each(GATEWAYS)('the settings of %s fit the alerts about old prices and slow hits', (_, settings) => {
   const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);

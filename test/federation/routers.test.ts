@@ -120,7 +120,6 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     );
   });
 
-  /** Sends a query to a router. Returns the response, and the router's requests to the gateway. */
   async function through<Data>(router: Router, query: string, routers = addresses) {
     subgraphs.gateway.passed();
     const answer = await ask<Data>(routers.get(router) ?? '', query);

@@ -9,7 +9,6 @@ import { share } from '../support/ends.js';
 import { type Found, searchIn } from '../support/searches.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-// One gateway for all tests: none of them changes it.
 const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
 const search = (query: string, filter = {}, from = gateway) => searchIn(from, { query, filter });

@@ -362,23 +362,20 @@ it('a cached response with routes to a new token is not sent after the listing h
 it.each([
   ['{ tokens { isNative } }', '"isNative":false', '"isNative":true'],
   ['{ tokenChanges { cursor } }', '."', /\.[\w-]{22}"/],
-])(
-  'a cached response that was made without a chain listing is not sent after the first chain listing: %s',
-  async (query, without, withChains) => {
-    const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 6, address: '0x1' };
-    const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
-    upstream.plan('chains', status(500));
-    const config = { ...FRESH, upstreamRetries: 0 };
-    const server = await startServer({ upstream, config, firstPauseMs: 10 });
-    const asked = { query };
-    for (let times = 0; times < 3; times++)
-      expect((await server.ask(asked)).body.toString()).toContain(without);
-    upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
-    const chains = { query: '{ chains { name } }' };
-    await expect.poll(async () => (await server.ask(chains)).body.toString()).toContain('The base chain');
-    await expect.poll(async () => (await server.ask(asked)).body.toString()).toMatch(withChains);
-  },
-);
+])('the first chain listing ends cached responses without chains: %s', async (query, without, withChains) => {
+  const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 6, address: '0x1' };
+  const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
+  upstream.plan('chains', status(500));
+  const config = { ...FRESH, upstreamRetries: 0 };
+  const server = await startServer({ upstream, config, firstPauseMs: 10 });
+  const asked = { query };
+  for (let times = 0; times < 3; times++)
+    expect((await server.ask(asked)).body.toString()).toContain(without);
+  upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
+  const chains = { query: '{ chains { name } }' };
+  await expect.poll(async () => (await server.ask(chains)).body.toString()).toContain('The base chain');
+  await expect.poll(async () => (await server.ask(asked)).body.toString()).toMatch(withChains);
+});
 
 it('after a change of chains, a search by relevance is cached only when its order follows the new chains', async () => {
   const chainWith = (address: string) =>

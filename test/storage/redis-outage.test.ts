@@ -42,7 +42,6 @@ const OUTAGES: readonly [string, Outage][] = [
   ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
 ];
 
-/** How many messages that begin with `start` each gateway has logged. */
 function said(gateways: readonly TestGateway[], start: string): readonly number[] {
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
 }
@@ -159,24 +158,21 @@ it('an HTTP server is not used as a Redis, and each gateway continues alone', as
   expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
 });
 
-it.skipIf(isRedisMissing)(
-  'a Redis without the database of REDIS_URL is not used, not even its database 0',
-  async () => {
-    const redis = await startRedis();
-    const upstream = await startFakeUpstream();
-    const gateway = await createTestGateway({ upstream, config: { redisUrl: `${redis.url}/99` } });
-    gateway.snapshots.start();
-    const { data } = await gateway.query<{ tokens: unknown[] }>('{ chains { name } tokens { symbol } }');
-    expect(data?.tokens.length).toBeGreaterThan(0);
-    await expect
-      .poll(() => gateway.logged.map(({ reason }) => reason).join())
-      .toContain('DB index is out of range');
-    // Time to connect several times.
-    await sleep(1_500);
-    expect(await redis.client.dbsize()).toBe(0);
-    expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
-  },
-);
+it.skipIf(isRedisMissing)('of a Redis without the database of REDIS_URL, no database is used', async () => {
+  const redis = await startRedis();
+  const upstream = await startFakeUpstream();
+  const gateway = await createTestGateway({ upstream, config: { redisUrl: `${redis.url}/99` } });
+  gateway.snapshots.start();
+  const { data } = await gateway.query<{ tokens: unknown[] }>('{ chains { name } tokens { symbol } }');
+  expect(data?.tokens.length).toBeGreaterThan(0);
+  await expect
+    .poll(() => gateway.logged.map(({ reason }) => reason).join())
+    .toContain('DB index is out of range');
+  // Time to connect several times.
+  await sleep(1_500);
+  expect(await redis.client.dbsize()).toBe(0);
+  expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
+});
 
 it.skipIf(isRedisMissing)('a user of Redis with the rights in the guide is enough to share', async () => {
   const rights = /needs the rights `([^`]+)`/.exec(readText('src/storage/README.md'))?.[1] ?? '';

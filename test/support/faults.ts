@@ -34,7 +34,6 @@ const OLD_HEAD = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n';
 /** An array with so many levels that recursive code exhausts the stack. */
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
-/** An interim response, which another one must follow. */
 function interim(code: number): string {
   return `HTTP/1.1 ${code} Interim\r\n\r\n`;
 }
@@ -65,7 +64,6 @@ export const drip: Answer = (response) => {
   every10Ms(response, () => response.write(' '));
 };
 
-/** Sends interim responses without end, and never a final one. */
 const interimForEver: Answer = (response) => {
   every10Ms(response, () => response.writeProcessing());
 };
@@ -84,7 +82,6 @@ function huge(code: number): Answer {
   };
 }
 
-/** Sends 200 MB of spaces, highly compressed. */
 function bomb(encoding: keyof typeof bombs): Answer {
   return async (response, request, nth) => {
     made[encoding] ??= bombs[encoding]();

@@ -46,7 +46,6 @@ export type Target = Awaited<ReturnType<typeof startTarget>>;
 export const shareTarget = (options: TargetOptions = {}): Target =>
   share((atEnd) => startTarget({ ...options, atEnd }));
 
-/** Starts the built gateway with an upstream that has a large listing. */
 export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {}, atEnd = onTestFinished } = options;
   const { listings = generatedListings(chainCount, tokenCount), plan } = options;

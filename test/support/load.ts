@@ -101,7 +101,6 @@ export function startLoad(
     },
     failures: failures as readonly string[],
     answers,
-    /** Stops sending, and resolves after the last answer. */
     async stop() {
       isOver = true;
       clearInterval(timer);

@@ -27,7 +27,6 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
   return {
     redis,
     upstream,
-    /** They refresh their listings automatically. */
     gateways,
     join,
     /** The full name of a key in Redis: the prefix of these gateways, and a name such as `tokens:snapshot`. */

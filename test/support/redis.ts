@@ -43,7 +43,6 @@ export async function startRedis() {
   });
   return {
     url,
-    /** A client with which tests read the content of Redis and write invalid data. */
     client,
     kill,
     start,

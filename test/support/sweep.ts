@@ -24,7 +24,6 @@ export function rowOf(token: string, changes: Parameters<typeof tokenRow>[2] = {
   return tokenRow(chainKey, address, { symbol: token, ...changes });
 }
 
-/** By token: the answer to a request for its routes. */
 export function routesOf(network: Network): (token: string) => Answer {
   return (token) => json({ tokens: (network[token] ?? []).map((destination) => rowOf(destination)) });
 }
@@ -39,7 +38,6 @@ export async function startSweptUpstream(network: Network) {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
   const swept = {
     ...upstream,
-    /** The tokens whose routes were requested so far, in order. */
     asked: () => upstream.routesAsked().map(({ url }) => tokenOf(url)),
     /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
     planNetwork(next: Network, beside: readonly object[] = []) {

@@ -155,7 +155,6 @@ export function defaultConfig(): Config {
   return settings.config;
 }
 
-/** The data of a response, which must have no errors. */
 export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Data> {
   const { data, errors } = await answer;
   expect(errors).toBeUndefined();
@@ -179,7 +178,6 @@ export async function refresh({
   await until(async () => ended('chains') > chains && ended('tokens') > tokens);
 }
 
-/** The value of a series of the metrics; undefined if there is no such series. */
 export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {
   const { text } = await metrics.expose();
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));

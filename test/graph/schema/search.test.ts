@@ -21,7 +21,6 @@ const ODD_TOKENS = [
   tokenRow('unlisted', `${HEX}a6`, { symbol: 'LOST', name: 'On a chain that is not listed' }),
 ];
 
-// All tests share one gateway, because none of them changes it.
 const gateway = share(async (atEnd) => {
   const listings = { chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] };
   return createTestGateway({ listings, atEnd });
