@@ -19,7 +19,7 @@ export interface Target {
   readonly asker: string;
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** How many tokens the upstream lists. */
   readonly listed: number;
   /** Whether a price changes with each response of the upstream. */

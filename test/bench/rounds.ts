@@ -9,7 +9,7 @@ import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';
 
 /** The measurements of one run; NaN for those that the system does not report. */
-export interface Sample {
+interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
@@ -19,7 +19,7 @@ export interface Sample {
   readonly upstreamRequests: number;
 }
 
-export interface Entry {
+interface Entry {
   readonly name: string;
   readonly target: Target;
   readonly load: Load;

@@ -9,7 +9,7 @@ export const SMALL = 2_000;
 export const LARGE = 10_000;
 
 /** The same operations of clients, again and again. */
-export interface Workload {
+interface Workload {
   readonly name: string;
   readonly listed: number;
   readonly connections: number;
@@ -113,7 +113,7 @@ export const longList: Workload = {
 };
 
 /** 20 tokens by their keys, 500 different sets of keys in turn. All 500 answers fit into the cache. */
-export const keySets: Workload = {
+const keySets: Workload = {
   name: '20 by key x10k',
   listed: LARGE,
   connections: CONNECTIONS,

@@ -19,7 +19,7 @@ export interface Fault {
 }
 
 /** A response that only looks wrong: its rows must be accepted. */
-export type Oddity = Pick<Fault, 'name' | 'begin'>;
+type Oddity = Pick<Fault, 'name' | 'begin'>;
 
 type Begin = (upstream: FakeUpstream, good: GoodListings) => void | Promise<void>;
 type Row = RawChain | RawToken;
@@ -59,7 +59,7 @@ const resetHard: Answer = (_response, { socket }) => {
   socket.resetAndDestroy();
 };
 
-export const drip: Answer = (response) => {
+const drip: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   every10Ms(response, () => response.write(' '));
 };

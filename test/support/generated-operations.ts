@@ -25,7 +25,7 @@ export interface Operation {
   readonly operationName?: string;
 }
 
-export interface OperationsOptions {
+interface OperationsOptions {
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /** Whether operations ask for routes: of few tokens, never inside a list. With `often`, half of the fields can. */

@@ -11,7 +11,7 @@ export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-export interface GuardedRow {
+interface GuardedRow {
   readonly chainKey: string;
   readonly address: string;
   readonly decimals: number;
@@ -22,7 +22,7 @@ export interface GuardedRow {
 /** A gateway that refreshes its listings only when a test calls `bring`. */
 export type GuardedGateway = Awaited<ReturnType<typeof startGuarded>>;
 
-export interface GuardedOptions extends TestGatewayOptions {
+interface GuardedOptions extends TestGatewayOptions {
   /** The clock of another gateway, if both are to share it. */
   readonly clock?: StoppedClocks;
 }

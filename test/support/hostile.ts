@@ -10,9 +10,7 @@ import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
-import { type Received, sendHttp } from './send-http.js';
-
-export type HttpAnswer = Omit<Received, 'body'> & { readonly body: string };
+import { sendHttp } from './send-http.js';
 
 /** A request. With a body it is sent by POST as JSON to `/graphql`, unless said otherwise. */
 export interface Asked {
@@ -24,7 +22,7 @@ export interface Asked {
   readonly agent?: Agent;
 }
 
-export interface TargetOptions {
+interface TargetOptions {
   readonly chainCount?: number;
   readonly tokenCount?: number;
   /** The rows of the upstream, in place of generated ones. Without rows, a listing stays without a snapshot. */
@@ -80,7 +78,7 @@ export const FULL =
 
 let sent = 0;
 
-export async function send(address: string, asked: Asked): Promise<HttpAnswer> {
+export async function send(address: string, asked: Asked) {
   const { path = '/graphql', body, method = body === undefined ? 'GET' : 'POST', headers, ...rest } = asked;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const text = (typeof body === 'object' ? JSON.stringify(body) : body)?.replaceAll('$N', String(sent++));

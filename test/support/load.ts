@@ -2,7 +2,7 @@
 import type { GoodListings } from './faults.js';
 
 /** A query of a client, and the right data according to the rows of the upstream. */
-export interface Question {
+interface Question {
   readonly query: string;
   readonly variables?: object;
   readonly expected: unknown;

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { AtEnd } from './ends.js';
 
 /** A server other than the gateway, which runs in a separate process. */
-export interface ServerProcess {
+interface ServerProcess {
   readonly name: string;
   readonly command: readonly string[];
   readonly cwd: string;

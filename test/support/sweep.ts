@@ -16,8 +16,6 @@ import { FRESH } from './test-server.js';
 /** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
 export type Network = Readonly<Record<string, readonly string[]>>;
 
-export type SweptUpstream = Awaited<ReturnType<typeof startSweptUpstream>>;
-
 /** A row of the token "chain address". Its symbol is unique, so that it does not replace another row. */
 export function rowOf(token: string, changes: Parameters<typeof tokenRow>[2] = {}) {
   const [chainKey = '', address = ''] = token.split(' ');

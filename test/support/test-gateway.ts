@@ -16,16 +16,13 @@ import { until } from './clock.js';
 import type { AtEnd } from './ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
-export interface AnsweredError {
-  readonly message: string;
-  readonly locations?: readonly { readonly line: number; readonly column: number }[];
-  readonly path?: readonly (string | number)[];
-  readonly extensions?: { readonly code?: string };
-}
-
 export interface Answered<Data> {
   readonly data?: Data;
-  readonly errors?: readonly AnsweredError[];
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions?: { readonly code?: string };
+  }[];
 }
 
 export type LogLine = Record<string, unknown> & { readonly msg: string };
