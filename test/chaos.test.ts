@@ -54,10 +54,7 @@ const FAULT_MS = 1_500;
  * seconds, and each listing pauses for a second; the rest is for a busy machine.
  */
 const NEW_WITHIN_MS = 120_000;
-/**
- * The highest allowed growth of memory. Faults send 200 MB. A gateway that stops at its limit of 8 MB grows by far less
- * than this; one that reads everything grows by more.
- */
+/** Faults send 200 MB: a gateway that stops at its limit of 8 MB grows by far less than this, another by more. */
 const GROWN_AT_MOST_MB = 150;
 
 /** Requests are counted over a second less this time: on a busy machine, delayed ones arrive with later ones. */

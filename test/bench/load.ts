@@ -20,11 +20,7 @@ const ANSWER_SECONDS = 60;
 const SILENT_MS = 60_000;
 const BUFFER_BYTES = 1 << 18;
 
-/**
- * Sends requests for this time, each connection as fast as it gets responses. Waits for the last responses.
- *
- * @throws Error if a response is lost, or its status is not 200
- */
+/** Waits for the last responses. @throws Error if one is lost, or its status is not 200 */
 export async function runLoad(url: string, load: Load, seconds: number) {
   const next = requestsOf(url, load);
   const latencies: number[] = [];

@@ -1,7 +1,4 @@
-/**
- * Measures servers side by side in several rounds, so that the changing speed of a machine affects all alike, and checks
- * that their answers are equal.
- */
+/** Measures servers in turn in several rounds, because the speed of a machine changes, and compares their answers. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
@@ -114,11 +111,7 @@ export function tell(what: string): void {
   else if (what) process.stderr.write(`${what}\n`);
 }
 
-/**
- * Sends these bodies to both servers, and compares the answers.
- *
- * @throws Error if an answer has errors, or differs in more than the time of a price
- */
+/** @throws Error if an answer has errors, or the two differ in more than the time of a price */
 export async function checkEqual(bodies: readonly string[], one: Target, other: Target): Promise<void> {
   for (const body of bodies) {
     const [expected, got] = [await dataOf(one, body), await dataOf(other, body)];

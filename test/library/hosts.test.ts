@@ -229,11 +229,7 @@ async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Pro
   return address;
 }
 
-/**
- * Starts a file of `hosts` with this upstream. Resolves with its base address when it answers.
- *
- * @param command the program that runs it, with its arguments
- */
+/** @param command the program that runs the file of `hosts`, with its arguments */
 async function startHost(
   folder: string,
   file: string,

@@ -35,8 +35,7 @@ it('a request is executed each time if its headers are larger than the response'
 
 it('a request is executed at most twice, however many clients send it at the same moment', async () => {
   const { ask, executed } = await startServer(LONG);
-  // The listings are fetched first. Otherwise requests could wait too long for the first one, and be
-  // executed, too.
+  // Otherwise requests could wait too long for the first one, and be executed, too.
   await ask({ query: '{ chains { name } tokens { name } }' });
   const before = executed();
   const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));

@@ -74,11 +74,7 @@ export function post(address: string, body: object, headers: Record<string, stri
   });
 }
 
-/**
- * Starts the gateway with one request in progress, which waits for the upstream.
- *
- * @param tokens the answer of the upstream to requests for tokens, which the request of the client waits for
- */
+/** One request of a client waits for the upstream. @param tokens the answer that it waits for */
 export async function startWaitingGateway(tokens: Answer, env: Record<string, string> = {}) {
   const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('tokens', tokens);

@@ -58,11 +58,7 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
 
 export type Load = ReturnType<typeof startLoad>;
 
-/**
- * Sends these questions in rotation, every fifth by GET, and none again if it has failed.
- *
- * @param pace how many questions to send a second; or how many connections send one question after the other
- */
+/** Asks every fifth by GET. @param pace questions a second; or how many connections ask one after the other */
 export function startLoad(
   address: string,
   questions: readonly Question[],

@@ -5,11 +5,7 @@ import { onTestFinished } from 'vitest';
 
 export type RawConnection = Awaited<ReturnType<typeof openRaw>>;
 
-/**
- * Opens a TCP connection to send raw bytes. Received bytes are stored as text. The test's end destroys the connection.
- *
- * @param options `from`: the client's address, such as 127.0.0.2; `isReading`: false reads nothing
- */
+/** @param options `from`: the client's address, such as 127.0.0.2; `isReading`: false reads nothing */
 export async function openRaw(
   address: string,
   { from, isReading = true }: { from?: string; isReading?: boolean } = {},

@@ -29,10 +29,7 @@ const HEAD = [
   'CPU ms a refresh',
 ];
 
-/**
- * Measures for how long a refresh blocks the event loop, without requests and with searches of the new rows. The listing is
- * stored on disk, and in Redis if REDIS_URL is set.
- */
+/** The listing is stored on disk, and in Redis if REDIS_URL is set. */
 export const refresh: Part = async ({ upstream }) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const { REDIS_URL } = process.env;

@@ -1,7 +1,4 @@
-/**
- * The pages of a search give each token once and in order, also over a refresh, and filters keep exactly what
- * matches.
- */
+/** The pages of a search give each token once and in order, over refreshes, too; filters keep exactly what matches. */
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
