@@ -199,6 +199,11 @@ it('modules do not import each other in cycles', () => {
   expect(new Set(left.map(({ from, to }) => `${from} → ${to}`))).toEqual(new Set());
 });
 
+it('the package of the protocol for agents is imported only as types, so that only a message loads it', () => {
+  const isLoading = /^(?!.*(import type|typeof import|require\.resolve)).*@modelcontextprotocol/m;
+  expect(filesWith(isLoading)).toEqual([]);
+});
+
 it('the code never runs text as code', () => {
   expect(filesWith(/\bFunction\(|(?<![.\w])eval\(|['"](?:node:)?vm['"]/)).toEqual([]);
 });

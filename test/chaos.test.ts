@@ -18,7 +18,6 @@ interface Standing {
   readonly failure: string | undefined;
 }
 
-/** A warm gateway with its upstream and its clients. */
 interface World {
   readonly upstream: FakeUpstream;
   readonly gateway: GatewayProcess;
@@ -55,10 +54,7 @@ const FAULT_MS = 1_500;
  * seconds, and each listing pauses for a second; the rest is for a busy machine.
  */
 const NEW_WITHIN_MS = 120_000;
-/**
- * The highest allowed growth of memory. Faults send 200 MB. A gateway that stops at its limit of 8 MB grows by far less
- * than this; one that reads everything grows by more.
- */
+/** Faults send 200 MB: a gateway that stops at its limit of 8 MB grows by far less than this, another by more. */
 const GROWN_AT_MOST_MB = 150;
 
 /** Requests are counted over a second less this time: on a busy machine, delayed ones arrive with later ones. */
@@ -104,7 +100,6 @@ async function standings({ gateway }: World, since: number): Promise<readonly St
   }));
 }
 
-/** Fails unless the process still runs, is ready, and has not grown beyond its bound. */
 async function expectAlive({ gateway, grownMegabytes }: World, expect: ExpectStatic): Promise<void> {
   const { exitCode, signalCode, pid = 0 } = gateway.child;
   expect([exitCode, signalCode, process.kill(pid, 0)]).toEqual([null, null, true]);
@@ -146,7 +141,6 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   expect(upstream.count('/trap')).toBe(0);
 }
 
-/** Lets the upstream respond correctly again. The listings must be new within a fixed time. */
 async function recover(world: World, expect: ExpectStatic): Promise<void> {
   const mended = Date.now();
   await mend(world.upstream, GOOD);
@@ -180,18 +174,15 @@ describe.concurrent.each(Object.keys(FAULTS))('the faults of the kind %s', (kind
 describe.concurrent('responses that only look wrong', () => {
   const world = share((atEnd) => startWorld(atEnd, PATIENT));
 
-  it.sequential.for(ODDITIES)(
-    'a gateway accepts the rows of this response: $name',
-    async ({ begin }, { expect }) => {
-      const began = Date.now();
-      await begin(world.upstream, GOOD);
-      await expectNewSnapshots(world, began, expect);
-      expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
-      await sleep(200);
-      await expectAlive(world, expect);
-      expectNoFailures(world, expect);
-    },
-  );
+  it.sequential.for(ODDITIES)('a gateway accepts the rows of $name', async ({ begin }, { expect }) => {
+    const began = Date.now();
+    await begin(world.upstream, GOOD);
+    await expectNewSnapshots(world, began, expect);
+    expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
+    await sleep(200);
+    await expectAlive(world, expect);
+    expectNoFailures(world, expect);
+  });
 });
 
 describe.concurrent('a gateway sends few requests', () => {

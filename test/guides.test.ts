@@ -13,10 +13,7 @@ const MAX_PICTURE_BYTES = 200_000;
 
 const COMMANDS = 'test/readme.test.ts';
 
-/**
- * The names of the blocks of each guide, by the test that runs them. A folder means that the blocks show files of this
- * folder, which tests run.
- */
+/** The blocks of each guide by the test that runs them. Those of a folder show its files, which tests run. */
 const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [README]: {
     [COMMANDS]:

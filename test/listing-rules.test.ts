@@ -117,7 +117,6 @@ function selectionOf(type: GraphQLNamedType, depth: number): string {
   return ['__typename', ...fields].join(' ');
 }
 
-/** Fails if the chains of these rows are not in the operator's order. */
 function expectOrder(rows: readonly { readonly chainKey: string }[] | undefined, where: string): void {
   const keys = [...new Set(rows?.map(({ chainKey }) => chainKey))];
   expect(keys.length, where).toBeGreaterThan(1);

@@ -103,7 +103,6 @@ const events = fc.oneof(
 
 let asked = 0;
 
-/** A server with its listings, and a function that sends a question and checks the answer. */
 async function start() {
   const server = await startServer({
     listings: FIRST,

@@ -14,14 +14,7 @@ import { endAll, gatewayLog, installPeers, isPinned, pin, startServer } from './
 import { type Goal, type Part, table } from './report.js';
 import { ROUNDS } from './rounds.js';
 
-const PARTS: Readonly<Record<string, Part>> = {
-  starts,
-  hits,
-  misses,
-  documents,
-  refresh,
-  against,
-};
+const PARTS: Readonly<Record<string, Part>> = { starts, hits, misses, documents, refresh, against };
 /** This part needs another checkout, and runs only if it is named. */
 const NAMED_ONLY = 'against';
 const LONGEST_MS = 60 * 60_000;

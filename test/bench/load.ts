@@ -1,10 +1,8 @@
 /** The load of the bench: connections that send requests as fast as they get responses. */
 import { connect } from 'node:net';
 
-/** The requests of a run, and the number of connections. */
 export interface Load {
   readonly connections: number;
-  /** The bodies to post, in rotation. */
   readonly bodies?: readonly string[];
   /** Returns the next body to post, in place of `bodies`. */
   readonly next?: () => string;
@@ -22,11 +20,7 @@ const ANSWER_SECONDS = 60;
 const SILENT_MS = 60_000;
 const BUFFER_BYTES = 1 << 18;
 
-/**
- * Sends requests for this time, each connection as fast as it gets responses. Waits for the last responses.
- *
- * @throws Error if a response is lost, or its status is not 200
- */
+/** Waits for the last responses. @throws Error if one is lost, or its status is not 200 */
 export async function runLoad(url: string, load: Load, seconds: number) {
   const next = requestsOf(url, load);
   const latencies: number[] = [];
@@ -60,7 +54,6 @@ function requestsOf(url: string, { next, bodies = [''] }: Load): () => Uint8Arra
   return () => ready[nth++ % ready.length] ?? Buffer.alloc(0);
 }
 
-/** Posts one question. Returns the text of the answer. */
 export async function ask(url: string, body: string): Promise<string> {
   return (await send(url, { method: 'POST', headers: HEADERS, body })).text();
 }

@@ -11,17 +11,15 @@ import { freePort } from '../support/free-port.js';
 import { ask, send } from './load.js';
 import type { Counts } from './servers/upstream.js';
 
-/** A server in a separate process. */
 export interface Target {
   readonly name: string;
-  /** The address to which requests are sent. */
   readonly url: string;
   readonly child: ChildProcess;
   /** The name by which the upstream counts its requests; empty if it sends no requests to the upstream. */
   readonly asker: string;
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** How many tokens the upstream lists. */
   readonly listed: number;
   /** Whether a price changes with each response of the upstream. */
@@ -36,8 +34,6 @@ export interface GatewayOptions {
 }
 
 const UPSTREAM_DELAY_MS = 50;
-/** A listing of 100,000 tokens has more bytes than a gateway usually accepts. */
-const LIMITS = { upstreamMaxBytes: 64 * 2 ** 20 };
 const ROOT = new URL('../../../', import.meta.url);
 const PEERS = new URL('test/bench/peers/', ROOT);
 const PROBE = new URL('servers/loop-probe.js', import.meta.url).href;
@@ -62,7 +58,6 @@ export function pin(pid: number | undefined, side: 'server' | 'load' | 'any'): v
   execFileSync(TASKSET, ['-a', '-c', '-p', cores[side], String(pid)]);
 }
 
-/** Ends the child process when this process ends. */
 function keep<Child extends ChildProcess>(child: Child): Child {
   children.add(child);
   child.once('exit', () => children.delete(child));
@@ -90,7 +85,6 @@ export function installPeers(): void {
   execFileSync('npm', args, { stdio: ['ignore', process.stderr, process.stderr] });
 }
 
-/** Loads one of the packages that {@link installPeers} installs. */
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));
 
 /** Starts a server of the bench other than the gateway. With `upstream`, its argument is the upstream's address. */
@@ -119,8 +113,8 @@ export async function startGateway(upstream: Target, options: GatewayOptions, op
     PORT: String(port),
     UPSTREAM_URL: address,
     LOG_LEVEL: 'warn',
-    // An earlier checkout has the setting MAX_WAIT_MS, and accepts such large responses of the upstream.
-    ...(options.root === undefined ? fixedLimits(LIMITS, root) : { MAX_WAIT_MS: '60000' }),
+    // An earlier checkout has the setting MAX_WAIT_MS.
+    ...(options.root === undefined ? fixedLimits(undefined, root) : { MAX_WAIT_MS: '60000' }),
     ...settings,
   };
   const { scripts } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {

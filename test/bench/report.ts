@@ -7,7 +7,7 @@ export interface Goal {
   readonly isMet: boolean;
 }
 
-export interface Findings {
+interface Findings {
   readonly title: string;
   readonly text: string;
   readonly goals: readonly Goal[];

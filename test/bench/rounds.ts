@@ -1,7 +1,4 @@
-/**
- * Measures servers side by side in several rounds, so that the changing speed of a machine affects all alike, and checks
- * that their answers are equal.
- */
+/** Measures servers in turn in several rounds, because the speed of a machine changes, and compares their answers. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
@@ -9,18 +6,17 @@ import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';
 
 /** The measurements of one run; NaN for those that the system does not report. */
-export interface Sample {
+interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
   /** CPU time of the server per answer. */
   readonly cpuMicros: number;
-  /** Resident memory after the run. */
   readonly megabytes: number;
   readonly upstreamRequests: number;
 }
 
-export interface Entry {
+interface Entry {
   readonly name: string;
   readonly target: Target;
   readonly load: Load;
@@ -100,14 +96,12 @@ export function middle({ samples }: Entry, key: keyof Sample): number {
   return median(samples.map((sample) => sample[key]));
 }
 
-/** `over` divided by `under`: the median of all rounds. */
 export function ratio(over: Entry, under: Entry, key: keyof Sample): number {
   return median(
     over.samples.map((sample, round) => sample[key] / (under.samples[round]?.[key] ?? Number.NaN)),
   );
 }
 
-/** The median. NaN for an empty list. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
@@ -117,11 +111,7 @@ export function tell(what: string): void {
   else if (what) process.stderr.write(`${what}\n`);
 }
 
-/**
- * Sends these bodies to both servers, and compares the answers.
- *
- * @throws Error if an answer has errors, or differs in more than the time of a price
- */
+/** @throws Error if an answer has errors, or the two differ in more than the time of a price */
 export async function checkEqual(bodies: readonly string[], one: Target, other: Target): Promise<void> {
   for (const body of bodies) {
     const [expected, got] = [await dataOf(one, body), await dataOf(other, body)];

@@ -9,11 +9,10 @@ export const SMALL = 2_000;
 export const LARGE = 10_000;
 
 /** The same operations of clients, again and again. */
-export interface Workload {
+interface Workload {
   readonly name: string;
   readonly listed: number;
   readonly connections: number;
-  /** The bodies to post, in rotation. */
   readonly bodies: readonly string[];
 }
 
@@ -114,7 +113,7 @@ export const longList: Workload = {
 };
 
 /** 20 tokens by their keys, 500 different sets of keys in turn. All 500 answers fit into the cache. */
-export const keySets: Workload = {
+const keySets: Workload = {
   name: '20 by key x10k',
   listed: LARGE,
   connections: CONNECTIONS,
@@ -123,7 +122,6 @@ export const keySets: Workload = {
 
 export const repeated: readonly Workload[] = [chainNames, ofChain, wholeList, longList, keySets];
 
-/** Makes `sets` bodies. Each asks for 20 tokens by their keys. */
 export function keySetsIn(listed: number, sets: number): readonly string[] {
   const { tokens } = listingsOf(listed);
   const apart = Math.floor(tokens.length / PAGE);
@@ -235,7 +233,6 @@ function bodyOf(query: string, variables = {}): string {
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });
 }
 
-/** Returns a function that writes the body of this operation with the given variables. */
 function writerOf(query: string): (variables: object) => string {
   const parts = bodyOf(query).split('"variables":{}');
   return (variables) => parts.join(`"variables":${JSON.stringify(variables)}`);

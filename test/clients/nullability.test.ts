@@ -42,12 +42,10 @@ const COMPILED_BY_RELAY = (name: string) => `
   declare const data: ${name}$data;
 `;
 
-/** The number of compiler errors in a file about values that may be null. */
 const complaintsIn = (errors: readonly string[], file: string) =>
   errors.filter((error) => error.startsWith(`src/${file}.ts`) && error.includes("possibly 'null'")).length;
 
 describe.skipIf(isHeavyMissing)('a client that handles errors before it reads data', () => {
-  /** Creates a project, prepares it, and compiles it. @returns the errors */
   async function compiled(
     folders: readonly string[],
     files: Readonly<Record<string, string>>,

@@ -50,7 +50,6 @@ export const QUESTIONS = { chains: 'eth', tokens: SEARCHED, source: USDC };
 
 const nameOf = (key: string) => demoChains.find(({ chainKey }) => chainKey === key)?.name ?? '';
 
-/** Whether the folded symbol or name contains `search`. */
 const isFoundBy = (search: string, { symbol, name }: RawToken) =>
   `${symbol} ${name}`.replaceAll('₮', 'T').toLowerCase().includes(search);
 
@@ -76,7 +75,6 @@ export const searchedTokens = sorted(
     })),
 );
 
-/** The chains that the chain picker should show for "eth". */
 export const ethChains = demoChains
   .filter(({ chainKey, shortName, name }) => /eth/i.test(`${chainKey} ${shortName} ${name}`))
   .map(({ chainKey, name, nativeCurrency: { symbol } }) => ({
@@ -110,7 +108,6 @@ export async function expectPickers(
   expect(await ask(DESTINATION_PICKER, USDC)).toMatchObject({ destinations: usdcDestinations });
 }
 
-/** Fails unless these are all tokens for {@link SEARCHED}, each one once. */
 export function expectAllFound({ totalCount, edges }: Omit<TokenPicker['tokenSearch'], 'pageInfo'>): void {
   expect(sorted(edges.map(({ node }) => node))).toMatchObject(searchedTokens);
   expect(totalCount).toBe(searchedTokens.length);

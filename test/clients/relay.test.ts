@@ -10,7 +10,6 @@ import {
 } from '../support/heavy-clients.js';
 import { expectAllFound, type PickedToken, QUESTIONS, searchedTokens } from './pickers.js';
 
-/** The output of the compiled page. */
 interface Report {
   readonly picked: {
     readonly lengths: readonly number[];

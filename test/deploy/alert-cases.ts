@@ -119,10 +119,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       [own('sweep_age_seconds')]: '3700x9 7300x40 3700x60',
       [own('sweep_interval_seconds')]: '3600x120',
     }),
-    at(29, 31, 60, {
-      [own('sweep_tokens_known')]: '0x50 1x60',
-      [own('sweep_tokens_left')]: '600x110',
-    }),
+    at(29, 31, 60, { [own('sweep_tokens_known')]: '0x50 1x60', [own('sweep_tokens_left')]: '600x110' }),
   ],
   GatewayRowsRejected: including(wrong('listing_rejected_rows', 'listing="tokens"', 40, 3), {
     [own('listing_rows', 'listing="tokens"')]: '587x100',
@@ -173,9 +170,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   }),
   GatewayDown: wrongProcess('up', 0, 1, 2),
   GatewayGone: wrongProcess('up', 0, 1, 1),
-  GatewayRestarts: at(12, 16, 60, {
-    [`process_start_time_seconds{${GATEWAY}}`]: '100x9 200x2 300x2 400x80',
-  }),
+  GatewayRestarts: at(12, 16, 60, { [`process_start_time_seconds{${GATEWAY}}`]: '100x9 200x2 300x2 400x80' }),
   GatewayMemoryHigh: wrongProcess('process_resident_memory_bytes', 620e6, 160e6),
   GatewayCoreBusy: rates({ 'process_cpu_seconds_total{}': [6, 58] }, 10),
   GatewayBlocked: wrongProcess('nodejs_eventloop_lag_p99_seconds', 0.4, 0.011),

@@ -58,9 +58,7 @@ async function startPrometheus(target: string) {
     return data;
   };
   return {
-    /** Resolves with the data of Prometheus's HTTP API at this path. Rejects with the error that the API reports. */
     get,
-    /** Whether an instant query has a result that is a number. */
     async hasData(expr: string) {
       const { result } = await get<{ result: readonly { value: readonly [time: number, value: string] }[] }>(
         `/api/v1/query?query=${encodeURIComponent(expr)}`,
@@ -76,11 +74,13 @@ async function startPrometheus(target: string) {
  */
 function withoutKubernetes(target: string): object {
   const { kubernetes_sd_configs, ...job } =
-    prometheusConfig.scrape_configs.find(({ job_name }) => job_name === 'gateway-pods') ?? {};
+    prometheusConfig.scrape_configs.find(
+      ({ job_name }: { job_name: string }) => job_name === 'gateway-pods',
+    ) ?? {};
   if (!kubernetes_sd_configs)
     throw new Error('Expected a job gateway-pods for Kubernetes in .deploy/README.md');
   const { labels } = deployment.spec.template.metadata;
-  const admin = gatewayContainer.ports.find(({ containerPort }) => containerPort === 4001);
+  const admin = gatewayContainer.ports.find((port: { containerPort: number }) => port.containerPort === 4001);
   const pod = {
     __meta_kubernetes_namespace: 'default',
     __meta_kubernetes_pod_name: 'gateway-0',
@@ -143,19 +143,16 @@ async function startBusyGateway() {
   return { admin };
 }
 
-it.skipIf(areMissing('promtool'))(
-  'the configuration in the README is valid for compose.yaml, and names its gateways',
-  async () => {
-    const { rule_files, scrape_configs } = prometheusConfig;
-    expect(rule_files).toEqual(['alerts.yaml']);
-    const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
-    expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual(gateways.map((name) => `${name}:4001`));
-    const config = { rule_files: [RULES], scrape_configs: scrape_configs.slice(0, 1) };
-    const file = temporaryFile(JSON.stringify(config));
-    const { stdout } = await promisify(execFile)('promtool', ['check', 'config', file]);
-    expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
-  },
-);
+it.skipIf(areMissing('promtool'))('the README has a valid configuration for compose.yaml', async () => {
+  const { rule_files, scrape_configs } = prometheusConfig;
+  expect(rule_files).toEqual(['alerts.yaml']);
+  const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
+  expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual(gateways.map((name) => `${name}:4001`));
+  const config = { rule_files: [RULES], scrape_configs: scrape_configs.slice(0, 1) };
+  const file = temporaryFile(JSON.stringify(config));
+  const { stdout } = await promisify(execFile)('promtool', ['check', 'config', file]);
+  expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
+});
 
 it.skipIf(areMissing('prometheus') || isRedisMissing)(
   'Prometheus knows every metric of the alerts and the dashboard, and has data for each panel',

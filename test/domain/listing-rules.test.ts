@@ -12,9 +12,7 @@ import { chainRow, USDC, USDC_ON_BASE } from '../fixtures/rows.js';
 const ORIGIN = { source: 'v1', takenAt: 0 };
 const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
 const { rows: tokens } = await TOKENS.parse(demoTokens, ORIGIN);
-/** The rules, resolved with all chains known. */
 const resolved = (text: string, known = chains) => resolveRules(parseListingRules(text), known);
-/** The rules, resolved without a known chain. */
 const byKeys = (text: string) => resolved(text, []);
 
 const acceptRule = (

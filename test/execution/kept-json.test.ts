@@ -15,12 +15,7 @@ const ROWS: readonly Row[] = Object.freeze(
   Array.from({ length: 20 }, (_, b) => Object.freeze({ a: `row ${b}`, b })),
 );
 
-/**
- * Creates a writer of one operation on a list of rows. The field `state` is not in the row: it returns a text that is set
- * from outside.
- *
- * @returns a function that sets this text, writes and checks the response, and returns how often the field was resolved
- */
+/** @returns a function that sets `state` of all rows, checks the response, and says how often `state` was resolved */
 function callsOf(rows: () => readonly Row[], maxBytes = 1e6) {
   let [state, noted, calls] = ['', '', 0];
   const resolve = () => {

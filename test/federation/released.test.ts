@@ -47,10 +47,7 @@ it('a schema that loses a directive of a field has a breaking change', () => {
   expect(breakingChanges(now, changed)).toEqual([lost]);
 });
 
-/**
- * The breaking changes from a released SDL to a new one, one line each: removed or narrowed parts, and removed
- * directives of types and fields, which other graphs rely on.
- */
+/** Removed or narrowed parts, and removed directives of types and fields, which other graphs rely on. */
 function breakingChanges(released: string, now: string): readonly string[] {
   // The SDL is not validated: it uses directives of Federation, which it does not define but imports by `@link`.
   const [before, after] = [released, now].map((sdl) => buildSchema(sdl, { assumeValidSDL: true }));

@@ -46,7 +46,6 @@ const FACTS_SUBSCHEMA = `
   type Query { chainsWithFacts: [Chain!]! factsOf(caip2s: [String]!): [Chain]! @merge(keyField: "caip2") }
 `;
 
-/** Serves the facts of the recipe chain-facts.js for stitching. */
 function serveFacts(atEnd: AtEnd) {
   const chain = (caip2: string | null) => ({ caip2, ...(caip2 === 'eip155:1' ? WITH_FACTS : {}) });
   const rootValue = {
@@ -121,7 +120,6 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     );
   });
 
-  /** Sends a query to a router. Returns the response, and the router's requests to the gateway. */
   async function through<Data>(router: Router, query: string, routers = addresses) {
     subgraphs.gateway.passed();
     const answer = await ask<Data>(routers.get(router) ?? '', query);

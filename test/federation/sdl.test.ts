@@ -1,13 +1,22 @@
 /** The SDLs for Federation and for stitching agree with the schema and have the directives that routers need. */
-import { buildSchema, isInterfaceType, isNonNullType, isObjectType, Kind, parse, print } from 'graphql';
+import {
+  buildSchema,
+  getIntrospectionQuery,
+  isInterfaceType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  parse,
+  print,
+} from 'graphql';
 import { expect, it } from 'vitest';
 import { schema, sdlOf, withMarks } from '../../src/graph/schema/index.js';
 import { PRINTED_FILES } from '../../src/packaging/printed-files.js';
 import { share } from '../support/ends.js';
 import { readText } from '../support/readme.js';
-import { createTestGateway } from '../support/test-gateway.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
-const SDLS = '{ _service { sdl } _sdl }';
+const SDLS = '{ __typename _service { sdl } _sdl }';
 
 interface Sdls {
   readonly _service: { readonly sdl: string };
@@ -59,13 +68,15 @@ it('the SDL is written to files by `npm run schema`', () => {
   expect(PRINTED_FILES['build/stitching.graphql']?.()).toBe(sdls.stitching);
 });
 
-it('the SDL is available without introspection for Federation, but not for stitching', async () => {
+it('without introspection, the SDL for Federation can be read, and no other description of the schema', async () => {
   const { query } = await createTestGateway({ config: { introspection: false } });
   const { data, errors } = await query<Sdls>(SDLS);
   expect(errors).toBeUndefined();
   expect(data?._sdl).toBeNull();
   expect(data?._service.sdl).toBe(sdls.subgraph);
-  expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
+  const introspected = await query(getIntrospectionQuery());
+  expect(introspected).not.toHaveProperty('data');
+  expect(new Set(codesOf(introspected))).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']));
 });
 
 it('the SDL fails for a directive on an unknown type', () => {

@@ -21,11 +21,7 @@ export async function createContexts(
   return () => createContext(options, { client: undefined, yieldToQueue: async () => {} });
 }
 
-/**
- * Executes operations by graphql-js over the snapshots of a gateway, each in its own context, and without limits on cost.
- *
- * @returns a function that returns the result and the context, or undefined for an invalid document
- */
+/** Executes without limits on cost. The returned function returns undefined for an invalid document. */
 export async function createExecutor(
   gateway: Pick<TestGateway, 'snapshots'>,
   config: Partial<Config> = {},

@@ -53,6 +53,27 @@ it('unfinished bodies are bounded over all connections; the client that sends mo
   expect(await target.cuts('request_bytes')).toBeGreaterThan(100);
 });
 
+it('bodies take no memory after their answer, if their client has gone, or if they are too large', async () => {
+  const target = await startTarget({ tokenCount: 100 });
+  const post = (length: number) => postOf(`{ chains { chainKey } } # ${'x'.repeat(length)}`);
+  // The bodies of each kind are larger than all bodies may be together.
+  for (let nth = 0; nth < 30; nth++) {
+    for (const [length, status] of [
+      [900_000, 200],
+      [1_100_000, 413],
+    ] as const) {
+      const sender = await openRaw(target.address);
+      await sender.send(post(length));
+      await expect.poll(sender.received, { interval: 5 }).toMatch(new RegExp(`^HTTP/1.1 ${status}`));
+    }
+    const gone = await openRaw(target.address);
+    await gone.send(post(900_000).slice(0, -1));
+    gone.socket.end();
+    await expect.poll(gone.isClosed, { interval: 5 }).toBe(true);
+  }
+  expect(await target.cuts('request_bytes')).toBe(0);
+});
+
 it('idle connections do not keep their last request in memory', async () => {
   // The heap has less room than the bodies of all requests need.
   const env = { NODE_OPTIONS: '--max-old-space-size=100' };

@@ -18,7 +18,6 @@ const MAX_STALL_MS = 700;
 const MAX_GUARD_STALL_MS = 150;
 const MAX_MEMORY_MB = 420;
 
-/** As many copies of a part as fit into a response. */
 const filled = (part: string) => part.repeat(Math.floor(FULL / part.length));
 const rows = (body: string) => text(`{"tokens":[${body}]}`);
 const objects = (count: number, members: number, nameOf = (nth: number, at: number) => `${nth}.${at}`) =>
@@ -79,7 +78,6 @@ const SETTINGS = {
   ...fixedLimits({ upstreamRetries: 0, holdBackTimes: 1000, maxWaitMs: 1_000 }),
 };
 
-/** Lets the gateway refresh with this answer, and watches it. */
 async function refreshWith(target: Target, tokens: Answer) {
   target.upstream.plan('tokens', tokens);
   const cpuBefore = target.cpuMs();

@@ -9,7 +9,6 @@ const BURST = 30;
 const LIMITED: OpenGatewayOptions = { rateLimit: { perSecond: 1, burst: BURST } };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 
-/** Sends a request as a client with this address. Returns the status. */
 type Ask = (nth: number, client: string | undefined, forwardedFor?: string) => Promise<number>;
 
 const byFetch =
@@ -29,7 +28,6 @@ async function byHandler({ handler }: OpenedGateway): Promise<Ask> {
   };
 }
 
-/** Sends as many operations as the limit allows, all different. */
 async function useUp(ask: Ask, client: string | undefined, forwardedFor?: string): Promise<void> {
   const statuses = Array.from({ length: BURST }, (_, nth) => ask(nth, client, forwardedFor));
   for (const status of await Promise.all(statuses)) expect(status).toBe(200);

@@ -202,7 +202,6 @@ async function installPacked(atEnd: AtEnd): Promise<string> {
   return folder;
 }
 
-/** Installs a runtime from npm, once. @returns the program that runs a file, with its arguments */
 function installRuntime(runtime: Runtime, folder: string): Promise<readonly string[]> {
   installing[runtime] ??= (async () => {
     // Install scripts must run here, because they install the program.
@@ -216,7 +215,6 @@ function installRuntime(runtime: Runtime, folder: string): Promise<readonly stri
 
 const installing: Partial<Record<Runtime, Promise<readonly string[]>>> = {};
 
-/** Builds and starts the Next app with this upstream. Resolves with its base address when it answers. */
 async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Promise<string> {
   const app = join(folder, 'next');
   const route = join(app, 'app/tokens/[[...path]]/route.js');
@@ -231,11 +229,7 @@ async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Pro
   return address;
 }
 
-/**
- * Starts a file of `hosts` with this upstream. Resolves with its base address when it answers.
- *
- * @param command the program that runs it, with its arguments
- */
+/** @param command the program that runs the file of `hosts`, with its arguments */
 async function startHost(
   folder: string,
   file: string,

@@ -78,10 +78,7 @@ const NOT_COMPARED = [
   'x-powered-by',
 ];
 
-/**
- * The responses to three equal requests: executed, executed and cached, and then from the cache. Parts that differ
- * between gateways or moments are left out.
- */
+/** Executed; executed and cached; from the cache. Parts that differ between gateways or moments are left out. */
 export async function answersOf(ask: (asked: Asked) => Promise<Received>, asked: Asked) {
   const answers = [];
   for (let time = 0; time < 3; time++) {

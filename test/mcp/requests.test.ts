@@ -1,12 +1,9 @@
 /** Requests to /mcp are checked, limited, logged and counted like operations of the graph. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
 import { stall, status } from '../support/fake-upstream.js';
-import { ROOT } from '../support/readme.js';
 import { createTestGateway, isAtLeast, type LogLine, sampleOf } from '../support/test-gateway.js';
 import { type Received, shareServer, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
@@ -222,17 +219,5 @@ it('a failure is marked as caused by the client if it repeats a query that has j
   expect(counted.map(([, scope, count]) => [scope, count]).sort()).toEqual([
     ['client', '4'],
     ['process', '1'],
-  ]);
-});
-
-it('the package of the protocol is not imported, so that only a message loads it', () => {
-  const src = join(ROOT, 'src');
-  const lines = readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
-  expect(lines.toSorted()).toEqual([
-    "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
-    "import type { Server } from '@modelcontextprotocol/server';",
-    "type Protocol = typeof import('@modelcontextprotocol/server');",
   ]);
 });

@@ -18,7 +18,6 @@ export async function connect(
   return client;
 }
 
-/** The text of a result, which is its only content. */
 export function textOf({ content }: CallToolResult): string {
   const [block, ...others] = content;
   if (block?.type !== 'text' || others.length > 0)

@@ -41,7 +41,6 @@ const modern = () => clients.get('2026-07-28') as Client;
 const call = (client: Client, name: string, args: object = {}) =>
   client.callTool({ name, arguments: { ...args } });
 
-/** Starts another server with both listings. @returns it, a connected client, and a function that calls a tool */
 async function serve(options: TestServerOptions = {}, revision: Revision = '2026-07-28') {
   const other = await startServer({ hasListings: true, ...options });
   const client = await connect(other.address, revision);

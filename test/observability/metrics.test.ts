@@ -27,7 +27,6 @@ async function scrape({ fetch }: TestGateway): Promise<Map<string, number>> {
   return samplesOf(await response.text());
 }
 
-/** The samples whose names have this prefix. */
 function startingWith(samples: Map<string, number>, start: string): Record<string, number> {
   return Object.fromEntries([...samples].filter(([series]) => series.startsWith(start)));
 }

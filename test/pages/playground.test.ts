@@ -25,7 +25,6 @@ const TABS: Record<string, RegExp> = {
   StateOfTheListings: /"name": "chains", "source": "demo", "state": "FRESH", .*"lastFailure": null/,
 };
 
-/** One gateway for most of these tests. */
 let demo: GatewayProcess;
 let browser: Browser | undefined;
 const atEnd = afterTests();

@@ -1,6 +1,5 @@
 /** Status, content type and error code of a response are as GraphQL over HTTP and the guide say. */
 import { readFileSync } from 'node:fs';
-import { getIntrospectionQuery } from 'graphql';
 import { serverAudits } from 'graphql-http';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
@@ -174,15 +173,6 @@ it.each(['/live', '/ready', '/metrics'])('monitoring accepts only GET and HEAD: 
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect(await response.json()).toEqual({ error: `Expected GET or HEAD, got ${method}.` });
   }
-});
-
-it('the schema cannot be read without introspection, and queries work', async () => {
-  const { query } = await createTestGateway({ config: { introspection: false } });
-  const answer = await query(getIntrospectionQuery());
-  expect(answer).not.toHaveProperty('data');
-  expect(new Set(codesOf(answer))).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']));
-  const chain = { name: 'Base', __typename: 'Chain' };
-  expect(await query('{ chain(chainKey: "base") { name __typename } }')).toEqual({ data: { chain } });
 });
 
 it.each<[string, object]>([

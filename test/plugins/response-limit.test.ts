@@ -8,7 +8,6 @@ import { codesOf, createTestGateway } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const ALL = '{ id address symbol name decimals chain { name } }';
-/** This many aliases of the greatest allowed length. */
 const aliases = (count: number) =>
   Array.from({ length: count }, (_nothing, nth) => `${'x'.repeat(198)}${nth + 10}: symbol`).join(' ');
 

@@ -2,10 +2,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isOneTypo } from '../../src/domain/fold-text.js';
-import { withDidYouMean } from '../../src/search/did-you-mean.js';
-import { createTokenIndexes } from '../../src/search/token-indexes.js';
-import { createTokenSearch, type TokenSearch } from '../../src/search/token-search.js';
-import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { createExecutor } from '../graph/executor.js';
@@ -13,7 +9,6 @@ import { share } from '../support/ends.js';
 import { type Found, searchIn } from '../support/searches.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-// One gateway for all tests: none of them changes it.
 const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
 const search = (query: string, filter = {}, from = gateway) => searchIn(from, { query, filter });
@@ -126,43 +121,6 @@ it('every suggestion finds something under the same filter, and changes only mis
     { numRuns: 300, seed: 11 },
   );
   expect(suggested).toBeGreaterThan(20);
-});
-
-it.each([
-  // A typo beside words that match nearly all tokens.
-  ['a b c d e f g gatewx9', 3],
-  ['x'.repeat(200), 0],
-  // The longest words that may be corrected.
-  [`${'ab'.repeat(12)} ${'cd'.repeat(12)} `.repeat(4), 2],
-  ['gatewx9 '.repeat(25), 7],
-  // Each word finds a token, but together they find none.
-  ['gatewaa gatewba gatewca gatewda gatewea gatewfa', 14],
-  ['gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9', 11],
-])('the hostile query "%s" causes at most %i further searches', async (query, most) => {
-  const tokens = Array.from({ length: 400 }, (_none, nth) => {
-    const [one, other] = [97 + (nth % 26), 97 + (nth >> 4)].map((unit) => String.fromCharCode(unit));
-    return tokenRow('base', `0x${(nth + 1).toString(16)}`, {
-      symbol: `T${nth}`,
-      name: `Gatew${one}${other} a b c d e f g`,
-    });
-  });
-  const origin = { source: 'demo', takenAt: 1_700_000_000_000 };
-  const { rows } = await TOKENS.parse(tokens, origin);
-  const indexes = await createTokenIndexes(rows);
-  const plainSearch = createTokenSearch(rows, indexes);
-  let searches = 0;
-  const counted: TokenSearch = (...args) => {
-    searches++;
-    return plainSearch(...args);
-  };
-  const asked = { query, filter: {}, order: 'RELEVANCE', first: 20, pricesUsable: true } as const;
-  const found = withDidYouMean(counted, indexes)(asked, undefined);
-  expect([found.totalCount, searches]).toEqual([0, 1]);
-  expect(found.didYouMean().length).toBeLessThanOrEqual(3);
-  expect(searches - 1).toBeLessThanOrEqual(most);
-  const before = searches;
-  found.didYouMean();
-  expect(searches).toBe(before);
 });
 
 it('the field didYouMean costs a unit, and another search if nothing was found', async () => {

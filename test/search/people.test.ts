@@ -19,10 +19,7 @@ async function expectMeant({ typed, rows, didYouMean }: TypedQuery, filter = {})
 
 const NOT_YET: readonly string[] = ['metis on metis'];
 
-/**
- * Measures the order by relevance. For comparison: with equal matches in alphabetical order, half of the queries
- * failed.
- */
+/** For comparison: with equal matches in alphabetical order, half of the queries failed. */
 describe.each(Object.entries(TYPED))('what people type: %s', (_kind, queries) => {
   for (const query of queries) {
     const test = NOT_YET.includes(query.typed) ? it.fails : it;

@@ -72,7 +72,6 @@ it('Cache-Status is a miss if the target of the request is a whole URL, or not a
     expect(statusOf(await shared.ask({ method: 'GET', path })), path).toBeUndefined();
 });
 
-/** Starts a gateway with listings, and caches the response now. */
 async function startWith(asked: Asked) {
   const clock = stopClocks();
   const server = await startServer({ hasListings: true, config: LONG });
@@ -115,8 +114,7 @@ it('the age of a response does not include that of its listing; no cache keeps i
     // Rounded down.
     expect(keptFor(answer)).toBeOneOf([left, left - 1]);
   }
-  // The listing is no longer fresh, so max-age is 0: not even a cache that ignores the age may keep the
-  // response.
+  // The listing is stale now: not even a cache that ignores the age may keep the response.
   clock.advance(3_000);
   const stale = await ask(asked);
   expect([statusOf(stale), stale.headers.age]).toEqual([HIT, '101']);

@@ -295,7 +295,6 @@ it('headers have a tag, and only a client that sends this tag or * gets 304 with
 
 const HEADER = 'x-stale-listings';
 
-/** Creates a gateway whose listings have this age, in seconds. */
 async function createAged(seconds: number, options: TestServerOptions = {}): Promise<TestServer> {
   const gateway = await startServer({ hasListings: true, ...options });
   const takenAt = gateway.snapshots.status(Date.now()).map((listing) => listing.takenAt ?? 0);
@@ -336,12 +335,9 @@ it.each<[seconds: number, query: string, expected: unknown, config?: TestServerO
   [340, '{ __typename }', undefined],
   [340, '{ nonsense }', undefined],
   [340, 'query ($skip: Boolean = true) { tokens @skip(if: $skip) { name } __typename }', undefined],
-])(
-  'x-stale-listings names the listings that were read and are stale after %i s: %s %#',
-  async (seconds, query, expected, config = {}) => {
-    expect(await headerOf(await createAged(seconds, { config }), query)).toEqual(expected);
-  },
-);
+])('after %i s x-stale-listings has what is stale: %s %#', async (seconds, query, expected, config = {}) => {
+  expect(await headerOf(await createAged(seconds, { config }), query)).toEqual(expected);
+});
 
 it('x-stale-listings has the age of `listings`, in whole seconds, and is readable by pages of other origins', async () => {
   const { ask } = await createAged(91);

@@ -20,7 +20,6 @@ const server = shareServer(async () => ({ config: FRESH }));
 /** Older versions of Node refuse QUERY before the gateway sees it. */
 const isQueryKnown = METHODS.includes('QUERY');
 
-/** Removes the headers with these names, which are separated by spaces. */
 const without = (names: string, headers: Iterable<[string, string | string[] | undefined]>) =>
   Object.fromEntries([...headers].filter(([name]) => !names.split(' ').includes(name)));
 

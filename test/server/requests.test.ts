@@ -54,9 +54,7 @@ it('the metrics count requests by cache result and outcome, whichever part has r
     '{cache="none",outcome="HTTP_4XX"}': 1,
     '{cache="none",outcome="ok"}': 1,
   });
-  expect(await samples(server, 'gateway_response_bytes_total')).toMatchObject({
-    '{cache="hit"}': bytes,
-  });
+  expect(await samples(server, 'gateway_response_bytes_total')).toMatchObject({ '{cache="hit"}': bytes });
   expect(await samples(server, 'gateway_request_duration_seconds_count')).toEqual({
     '{cache="hit"}': 1,
     '{cache="miss"}': 3,
@@ -144,9 +142,7 @@ it('the metrics show requests in flight, and aborted ones', async () => {
   await asked;
   await upstream.close();
   await expect.poll(() => samples(server, 'gateway_requests_in_flight')).toEqual({});
-  expect(await samples(server, 'gateway_requests_total')).toEqual({
-    '{cache="miss",outcome="ABORTED"}': 1,
-  });
+  expect(await samples(server, 'gateway_requests_total')).toEqual({ '{cache="miss",outcome="ABORTED"}': 1 });
 });
 
 it.each([
@@ -161,9 +157,7 @@ it.each([
   await expect.poll(connection.isClosed).toBe(true);
   expect(connection.received()).toBe('');
   await upstream.close();
-  expect(await samples(server, 'gateway_http_connections_cut_total')).toEqual({
-    '{reason="pipelining"}': 1,
-  });
+  expect(await samples(server, 'gateway_http_connections_cut_total')).toEqual({ '{reason="pipelining"}': 1 });
 });
 
 it('the metrics get no new series and no text from a client, whatever it sends', async () => {
@@ -173,9 +167,7 @@ it('the metrics get no new series and no text from a client, whatever it sends',
     const names = text.split('\n').map((line) => line.slice(0, line.lastIndexOf(' ')));
     return names.filter((name) => /^gateway_(upstream|listing|redis)_/.test(name));
   };
-  await server.ask({
-    query: '{ chains { name } tokens { name } routes: tokens(srcToken: "0x0") { name } }',
-  });
+  await server.ask({ query: '{ chains { name } tokens { name } routes: tokens(srcToken: "0x0") { name } }' });
   const before = await ofListings();
   const odd = ['a', 'OVERLOADED"', '\\', '{', 'ü', 'x'.repeat(500), '__proto__'];
   for (const name of odd) {
@@ -195,10 +187,14 @@ it('the metrics get no new series and no text from a client, whatever it sends',
   expect(await ofListings()).toEqual(before);
 });
 
-it('the log line of a request lists the codes of a failed query, and is a warning for an internal error', async () => {
+it('the log line of a request lists the codes of a failed query, and is a warning for an internal error, which only the log tells', async () => {
   const server = await startServer({ config: FRESH, decorate: withBrokenRoutes });
   await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });
-  await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
+  const headers = { 'x-request-id': 'find-me' };
+  const { body } = await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }', headers });
+  expect(body.toString()).not.toContain('secret-bug');
+  const internal = { requestId: 'find-me', err: { message: 'secret-bug' } };
+  expect(server.logged.find(({ msg }) => msg.includes('Internal error'))).toMatchObject(internal);
   await server.ask({ ...NAMED, headers: { accept: 'image/png' } });
   const lines = [
     { level: 'info', operation: 'Bad', cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },

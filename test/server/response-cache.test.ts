@@ -35,8 +35,7 @@ it('a request is executed each time if its headers are larger than the response'
 
 it('a request is executed at most twice, however many clients send it at the same moment', async () => {
   const { ask, executed } = await startServer(LONG);
-  // The listings are fetched first. Otherwise requests could wait too long for the first one, and be
-  // executed, too.
+  // Otherwise requests could wait too long for the first one, and be executed, too.
   await ask({ query: '{ chains { name } tokens { name } }' });
   const before = executed();
   const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
@@ -362,23 +361,20 @@ it('a cached response with routes to a new token is not sent after the listing h
 it.each([
   ['{ tokens { isNative } }', '"isNative":false', '"isNative":true'],
   ['{ tokenChanges { cursor } }', '."', /\.[\w-]{22}"/],
-])(
-  'a cached response that was made without a chain listing is not sent after the first chain listing: %s',
-  async (query, without, withChains) => {
-    const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 6, address: '0x1' };
-    const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
-    upstream.plan('chains', status(500));
-    const config = { ...FRESH, upstreamRetries: 0 };
-    const server = await startServer({ upstream, config, firstPauseMs: 10 });
-    const asked = { query };
-    for (let times = 0; times < 3; times++)
-      expect((await server.ask(asked)).body.toString()).toContain(without);
-    upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
-    const chains = { query: '{ chains { name } }' };
-    await expect.poll(async () => (await server.ask(chains)).body.toString()).toContain('The base chain');
-    await expect.poll(async () => (await server.ask(asked)).body.toString()).toMatch(withChains);
-  },
-);
+])('the first chain listing ends cached responses without chains: %s', async (query, without, withChains) => {
+  const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 6, address: '0x1' };
+  const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
+  upstream.plan('chains', status(500));
+  const config = { ...FRESH, upstreamRetries: 0 };
+  const server = await startServer({ upstream, config, firstPauseMs: 10 });
+  const asked = { query };
+  for (let times = 0; times < 3; times++)
+    expect((await server.ask(asked)).body.toString()).toContain(without);
+  upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
+  const chains = { query: '{ chains { name } }' };
+  await expect.poll(async () => (await server.ask(chains)).body.toString()).toContain('The base chain');
+  await expect.poll(async () => (await server.ask(asked)).body.toString()).toMatch(withChains);
+});
 
 it('after a change of chains, a search by relevance is cached only when its order follows the new chains', async () => {
   const chainWith = (address: string) =>

@@ -26,7 +26,6 @@ import {
 const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
 const DEAD = status(503);
 
-/** The names of the `.snapshot` files in the directory, and the paths of both listings. */
 function filesIn(directory: string) {
   const names = readdirSync(directory).filter((name) => name.endsWith('.snapshot'));
   const file = (listing: string) =>

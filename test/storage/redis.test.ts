@@ -351,7 +351,6 @@ describe.skipIf(isRedisMissing)('routes', () => {
 
 describe.skipIf(isRedisMissing)('the rate limit', () => {
   const askFor = (index: number) => `{ tokens(srcChainKey: "${CHAIN}", srcToken: "0xa${index}") { symbol } }`;
-  /** An upstream that lists this many tokens more, all without routes. */
   async function startUpstreamWith(count: number) {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', moving(sources(count)));

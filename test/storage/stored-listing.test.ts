@@ -12,7 +12,6 @@ async function listing(count: number) {
   return TOKENS.parse(rows, { source: 'v1', takenAt: 1 });
 }
 
-/** Changes members of the JSON. The digest is corrected, unless `isDigestCorrected` is false. */
 function altered(stored: string, change: object, isDigestCorrected = true): string {
   const [head = '', json = ''] = stored.split('\n');
   const changed = JSON.stringify({ ...JSON.parse(json), ...change });

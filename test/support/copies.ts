@@ -23,5 +23,4 @@ export async function listOf({ fetch }: TestGateway) {
 
 export const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 
-/** A token of chain `a` at each of these addresses. */
 export const rows = (...indexes: number[]) => indexes.map((index) => tokenRow('a', address(index)));

@@ -24,7 +24,6 @@ export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): 
   return successor;
 }
 
-/** Responds with the page of these rows that `nextToken` names. */
 export function paged(
   name: 'chains' | 'tokens',
   rows: readonly unknown[],

@@ -72,7 +72,6 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
     /** Base address with a version segment, without a trailing slash. */
     url: `http://127.0.0.1:${port}/v1`,
     seen,
-    /** How many requests were received, in all or for one path. */
     count: (path?: string) => seen.filter((request) => path === undefined || request.path === path).length,
     routesAsked: (): readonly SeenRequest[] => seen.filter((request) => isForRoutes(request.url)),
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
@@ -86,9 +85,7 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
       return () => release();
     },
     planBoth: (answer: Answer) => void plans.set('chains', answer).set('tokens', answer),
-    /** Closes all connections and refuses new ones: the port is closed until `accept`. */
     refuse,
-    /** Opens the same port again, unless it is open. */
     async accept() {
       if (!server.listening) await listen(port);
     },
@@ -125,7 +122,6 @@ export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): numb
 
 type Headers = Readonly<Record<string, string | string[]>>;
 
-/** Responds with 200, this value as JSON, and these headers. */
 export function json(value: unknown, headers?: Headers): Answer {
   return text(JSON.stringify(value), headers);
 }
@@ -149,7 +145,6 @@ export function status(
 
 export const stall: Answer = () => {};
 
-/** Closes the connection without a response. */
 export const reset: Answer = (_response, request) => {
   request.socket.destroy();
 };
@@ -160,7 +155,6 @@ export function late(ms: number, answer: Answer): Answer {
   };
 }
 
-/** Responds to the first requests in one way and to the rest in another. */
 export function first(times: number, answer: Answer, then: Answer): Answer {
   return (response, request, nth) => (nth <= times ? answer : then)(response, request, nth);
 }

@@ -19,7 +19,7 @@ export interface Fault {
 }
 
 /** A response that only looks wrong: its rows must be accepted. */
-export type Oddity = Pick<Fault, 'name' | 'begin'>;
+type Oddity = Pick<Fault, 'name' | 'begin'>;
 
 type Begin = (upstream: FakeUpstream, good: GoodListings) => void | Promise<void>;
 type Row = RawChain | RawToken;
@@ -34,7 +34,6 @@ const OLD_HEAD = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n';
 /** An array with so many levels that recursive code exhausts the stack. */
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
-/** An interim response, which another one must follow. */
 function interim(code: number): string {
   return `HTTP/1.1 ${code} Interim\r\n\r\n`;
 }
@@ -44,14 +43,12 @@ function sized(body: string, off = 0): string {
   return `${HEAD}Content-Length: ${Buffer.byteLength(body) + off}\r\n\r\n${body}`;
 }
 
-/** Writes these bytes, and leaves the connection open. */
 function open(bytes: string): Answer {
   return (_response, { socket }) => {
     socket.write(bytes);
   };
 }
 
-/** Writes these bytes, and closes the connection. */
 function closed(bytes: string): Answer {
   return (_response, { socket }) => {
     socket.end(bytes);
@@ -62,13 +59,11 @@ const resetHard: Answer = (_response, { socket }) => {
   socket.resetAndDestroy();
 };
 
-/** Sends a good head, and then a space every 10 ms. */
-export const drip: Answer = (response) => {
+const drip: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   every10Ms(response, () => response.write(' '));
 };
 
-/** Sends interim responses without end, and never a final one. */
 const interimForEver: Answer = (response) => {
   every10Ms(response, () => response.writeProcessing());
 };
@@ -87,7 +82,6 @@ function huge(code: number): Answer {
   };
 }
 
-/** Sends 200 MB of spaces, highly compressed. */
 function bomb(encoding: keyof typeof bombs): Answer {
   return async (response, request, nth) => {
     made[encoding] ??= bombs[encoding]();
@@ -218,7 +212,6 @@ function always(answer: Answer): Begin {
   return (upstream) => upstream.planBoth(answer);
 }
 
-/** Responds for each listing with a change of its good body. */
 function eachBody(answerOf: (body: string) => Answer): Begin {
   return (upstream, { chains, tokens }) => {
     upstream.plan('chains', answerOf(JSON.stringify({ chains })));
@@ -226,7 +219,6 @@ function eachBody(answerOf: (body: string) => Answer): Begin {
   };
 }
 
-/** Responds for each listing with a change of its good rows. */
 function eachRows(rowsOf: (good: readonly Row[]) => readonly Row[]): Begin {
   return (upstream, { chains, tokens }) => {
     upstream.plan('chains', json({ chains: rowsOf(chains) }));
@@ -247,7 +239,6 @@ function lessThanHalf(good: readonly Row[]): readonly Row[] {
   return good.slice(0, Math.floor(good.length * 0.49));
 }
 
-/** Changes the decimals of one token in the middle; chains are not changed. */
 function otherDecimals(good: readonly Row[]): readonly Row[] {
   const middle = Math.floor(good.length / 2);
   return good.map((row, index) =>

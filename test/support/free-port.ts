@@ -12,10 +12,7 @@ const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
 /** Ports that this process has returned before: a server may be about to listen on them. */
 const given = new Set<number>();
 
-/**
- * Finds a port without a listener. The system never assigns such a port to other programs by itself, so the port stays
- * free for a server that starts late or restarts.
- */
+/** The system assigns such a port to nobody, so it stays free for a server that starts late or restarts. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + WORKERS * randomInt(PORTS / WORKERS) + WORKER;

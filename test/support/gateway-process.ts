@@ -39,7 +39,6 @@ export async function startGatewayProcess(
   });
   const [, admin = ''] = /"adminAddress":"([^"]+)"/.exec(output()) ?? [];
   return {
-    /** Such as `http://127.0.0.1:40123`. */
     address,
     /** The address of `ADMIN_PORT`; empty without it. */
     admin,
@@ -54,16 +53,13 @@ export const shareGateway = () =>
   share(async (atEnd) => {
     // Without refreshes of tokens, which change prices in the demo: two responses must have equal prices.
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
-    /** Such as `http://127.0.0.1:40123/graphql`. */
     return { endpoint: `${address}/graphql` };
   });
 
 /** Starts the built gateway with these settings and the fixed limits of tests, and does not wait for it. */
 export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: readonly string[] = []) {
   const [program = '', ...args] = [...wrapper, process.execPath, ...FLAGS, main];
-  return spawnKept(program, args, {
-    env: { PATH: process.env.PATH ?? '', ...fixedLimits(), ...env },
-  });
+  return spawnKept(program, args, { env: { PATH: process.env.PATH ?? '', ...fixedLimits(), ...env } });
 }
 
 export async function ask<Data>(address: string, query: string, variables?: object): Promise<{ data: Data }> {
@@ -78,11 +74,7 @@ export function post(address: string, body: object, headers: Record<string, stri
   });
 }
 
-/**
- * Starts the gateway with one request in progress, which waits for the upstream.
- *
- * @param tokens the answer of the upstream to requests for tokens, which the request of the client waits for
- */
+/** One request of a client waits for the upstream. @param tokens the answer that it waits for */
 export async function startWaitingGateway(tokens: Answer, env: Record<string, string> = {}) {
   const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('tokens', tokens);

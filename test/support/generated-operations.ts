@@ -25,7 +25,7 @@ export interface Operation {
   readonly operationName?: string;
 }
 
-export interface OperationsOptions {
+interface OperationsOptions {
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /** Whether operations ask for routes: of few tokens, never inside a list. With `often`, half of the fields can. */
@@ -152,7 +152,6 @@ function operationOf(
     ])();
   }
 
-  /** A JSON value of this type. */
   function jsonOf(type: GraphQLInputType, name: string): unknown {
     if (isNonNullType(type)) {
       for (;;) {

@@ -11,7 +11,7 @@ export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-export interface GuardedRow {
+interface GuardedRow {
   readonly chainKey: string;
   readonly address: string;
   readonly decimals: number;
@@ -22,7 +22,7 @@ export interface GuardedRow {
 /** A gateway that refreshes its listings only when a test calls `bring`. */
 export type GuardedGateway = Awaited<ReturnType<typeof startGuarded>>;
 
-export interface GuardedOptions extends TestGatewayOptions {
+interface GuardedOptions extends TestGatewayOptions {
   /** The clock of another gateway, if both are to share it. */
   readonly clock?: StoppedClocks;
 }
@@ -88,11 +88,9 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
   };
 }
 
-/** A token on chain `a` whose address is this number. */
 export const numbered = (number: number, changes: object = {}) =>
   tokenRow('a', `0x${number.toString(16)}`, { symbol: `S${number}`, ...changes });
 
-/** This many tokens on chain `a`, with consecutive addresses from this number on. */
 export const numberedRows = (count: number, from = 1, changes: object = {}) =>
   Array.from({ length: count }, (_, index) => numbered(index + from, changes));
 
@@ -108,7 +106,6 @@ export async function rowOf(gateway: GuardedGateway, address = '0x1'): Promise<G
   return (await gateway.tokens()).find((row) => row.address === address);
 }
 
-/** The options of a gateway that has its own `SNAPSHOT_DIR`. */
 export const onDisk = () => ({ config: { snapshotDir: temporaryDirectory() } });
 
 /** Waits until the gateway has written its listings to disk, and stops it as the end of its process would. */

@@ -51,7 +51,6 @@ export function createClientProject(atEnd: AtEnd, ...folders: readonly string[])
     tool: (name: string, ...args: readonly string[]) => run(join(INSTALLED, '.bin', name), args),
     node: (script: string, ...args: readonly string[]) =>
       run(process.execPath, [join(directory, script), ...args]),
-    /** Compiles the project by its tsconfig.json, and returns all errors. */
     async compile() {
       const { stdout, stderr } = await run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['--pretty', 'false']);
       return (stdout + stderr).split(/\n(?=\S)/).filter((error) => error.trim() !== '');

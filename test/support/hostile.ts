@@ -10,9 +10,7 @@ import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
-import { type Received, sendHttp } from './send-http.js';
-
-export type HttpAnswer = Omit<Received, 'body'> & { readonly body: string };
+import { sendHttp } from './send-http.js';
 
 /** A request. With a body it is sent by POST as JSON to `/graphql`, unless said otherwise. */
 export interface Asked {
@@ -24,14 +22,13 @@ export interface Asked {
   readonly agent?: Agent;
 }
 
-export interface TargetOptions {
+interface TargetOptions {
   readonly chainCount?: number;
   readonly tokenCount?: number;
   /** The rows of the upstream, in place of generated ones. Without rows, a listing stays without a snapshot. */
   readonly listings?: FakeListings;
   /** Plans other answers of the upstream, before the gateway starts. The gateway need not become ready then. */
   readonly plan?: (upstream: FakeUpstream) => void;
-  /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
   /** Registers what ends the target. The default ends it after the test. */
   readonly atEnd?: AtEnd;
@@ -47,7 +44,6 @@ export type Target = Awaited<ReturnType<typeof startTarget>>;
 export const shareTarget = (options: TargetOptions = {}): Target =>
   share((atEnd) => startTarget({ ...options, atEnd }));
 
-/** Starts the built gateway with an upstream that has a large listing. */
 export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {}, atEnd = onTestFinished } = options;
   const { listings = generatedListings(chainCount, tokenCount), plan } = options;
@@ -82,8 +78,7 @@ export const FULL =
 
 let sent = 0;
 
-/** Sends a request, on a new connection unless there is an agent, and reads the whole response. */
-export async function send(address: string, asked: Asked): Promise<HttpAnswer> {
+export async function send(address: string, asked: Asked) {
   const { path = '/graphql', body, method = body === undefined ? 'GET' : 'POST', headers, ...rest } = asked;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const text = (typeof body === 'object' ? JSON.stringify(body) : body)?.replaceAll('$N', String(sent++));

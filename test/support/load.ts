@@ -2,7 +2,7 @@
 import type { GoodListings } from './faults.js';
 
 /** A query of a client, and the right data according to the rows of the upstream. */
-export interface Question {
+interface Question {
   readonly query: string;
   readonly variables?: object;
   readonly expected: unknown;
@@ -51,20 +51,14 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
         token(chainKey: "${CHAIN}", address: $address) { address decimals symbol chain { chainKey } }
       }`,
       variables: { address: token.address.toLowerCase() },
-      expected: {
-        token: { ...pick(token, 'address', 'decimals', 'symbol'), chain: { chainKey: CHAIN } },
-      },
+      expected: { token: { ...pick(token, 'address', 'decimals', 'symbol'), chain: { chainKey: CHAIN } } },
     })),
   ];
 }
 
 export type Load = ReturnType<typeof startLoad>;
 
-/**
- * Sends these questions in rotation, every fifth by GET, and none again if it has failed.
- *
- * @param pace how many questions to send a second; or how many connections send one question after the other
- */
+/** Asks every fifth by GET. @param pace questions a second; or how many connections ask one after the other */
 export function startLoad(
   address: string,
   questions: readonly Question[],
@@ -103,7 +97,6 @@ export function startLoad(
     },
     failures: failures as readonly string[],
     answers,
-    /** Stops sending, and resolves after the last answer. */
     async stop() {
       isOver = true;
       clearInterval(timer);

@@ -43,7 +43,6 @@ export async function open(
   return { ...gateway, lines };
 }
 
-/** Starts a server of node:http with this handler. @returns its address */
 export async function startAround(handler: RequestListener, atEnd: AtEnd = onTestFinished): Promise<string> {
   const server = createServer(handler);
   atEnd(async () => {

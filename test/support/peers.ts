@@ -27,7 +27,6 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
   return {
     redis,
     upstream,
-    /** They refresh their listings automatically. */
     gateways,
     join,
     /** The full name of a key in Redis: the prefix of these gateways, and a name such as `tokens:snapshot`. */
@@ -35,7 +34,6 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
   };
 }
 
-/** The prefix of the keys that gateways of this upstream share. */
 export function prefixOf(url: string, format = 1): string {
   const scope = peerScope({ ...defaultConfig(), upstreamUrl: url });
   return `{chains-and-tokens-gateway:${format}:${scope}}:`;
@@ -59,7 +57,6 @@ export async function startMovingUpstream(): Promise<FakeUpstream> {
 export const CHAIN = 'ethereum';
 export const SYMBOLS = ['ONE', 'TWO', 'THREE', 'FOUR'] as const;
 
-/** Source tokens of routes: their addresses are `0xa0`, `0xa1` and so on. */
 export function sources(count: number) {
   return Array.from({ length: count }, (_, index) => tokenRow(CHAIN, `0xa${index}`));
 }
@@ -85,7 +82,6 @@ export function statusOf({ snapshots }: TestGateway) {
   return { chains, tokens };
 }
 
-/** Queries all tokens. Returns their symbols, or the codes of the errors. */
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
   const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
   return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];

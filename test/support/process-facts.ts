@@ -16,7 +16,6 @@ export function cpuMicrosOf(pid: number | undefined): number {
   return (Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) * 10_000;
 }
 
-/** Resident memory now, and its peak since the start, in megabytes. */
 export function megabytesOf(pid: number | undefined): { readonly now: number; readonly most: number } {
   const status = procFile(pid, 'status');
   const read = (name: string) =>

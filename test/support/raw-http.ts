@@ -5,11 +5,7 @@ import { onTestFinished } from 'vitest';
 
 export type RawConnection = Awaited<ReturnType<typeof openRaw>>;
 
-/**
- * Opens a TCP connection to send raw bytes. Received bytes are stored as text. The test's end destroys the connection.
- *
- * @param options `from`: the client's address, such as 127.0.0.2; `isReading`: false reads nothing
- */
+/** @param options `from`: the client's address, such as 127.0.0.2; `isReading`: false reads nothing */
 export async function openRaw(
   address: string,
   { from, isReading = true }: { from?: string; isReading?: boolean } = {},
@@ -33,7 +29,6 @@ export async function openRaw(
     socket,
     received: () => text,
     isClosed: () => isClosed,
-    /** Resolves when all bytes have been given to the system. */
     send: (bytes: string | Uint8Array) =>
       new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
   };
@@ -48,7 +43,6 @@ export async function sendRaw(address: string, bytes: string): Promise<string> {
   return connection.received();
 }
 
-/** The head of a POST whose body is sent in chunks. */
 export const CHUNKED =
   'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 

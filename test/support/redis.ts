@@ -43,11 +43,8 @@ export async function startRedis() {
   });
   return {
     url,
-    /** A client with which tests read the content of Redis and write invalid data. */
     client,
-    /** Kills Redis with SIGKILL, which has the effect of a crash. */
     kill,
-    /** Starts Redis again, empty, on the same port. */
     start,
     /** With `true`, Redis stops responding, but its connections stay open. With `false` it continues. */
     freeze(isFrozen: boolean) {

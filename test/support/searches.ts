@@ -13,7 +13,6 @@ export const SEARCH = `query ($query: String, $filter: TokenFilter, $orderBy: To
   }
 }`;
 
-/** @param variables the arguments of `tokenSearch` */
 export async function searchIn({ query }: Pick<TestGateway, 'query'>, variables: object): Promise<Found> {
   return (await dataOf(query<{ tokenSearch: Found }>(SEARCH, variables))).tokenSearch;
 }

@@ -6,9 +6,8 @@ import { onTestFinished } from 'vitest';
 import type { AtEnd } from './ends.js';
 
 /** A server other than the gateway, which runs in a separate process. */
-export interface ServerProcess {
+interface ServerProcess {
   readonly name: string;
-  /** The program that runs it, with its arguments. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;

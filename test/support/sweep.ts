@@ -16,20 +16,16 @@ import { FRESH } from './test-server.js';
 /** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
 export type Network = Readonly<Record<string, readonly string[]>>;
 
-export type SweptUpstream = Awaited<ReturnType<typeof startSweptUpstream>>;
-
 /** A row of the token "chain address". Its symbol is unique, so that it does not replace another row. */
 export function rowOf(token: string, changes: Parameters<typeof tokenRow>[2] = {}) {
   const [chainKey = '', address = ''] = token.split(' ');
   return tokenRow(chainKey, address, { symbol: token, ...changes });
 }
 
-/** By token: the answer to a request for its routes. */
 export function routesOf(network: Network): (token: string) => Answer {
   return (token) => json({ tokens: (network[token] ?? []).map((destination) => rowOf(destination)) });
 }
 
-/** The token whose routes are requested, as "chain address". */
 function tokenOf(url = ''): string {
   const { searchParams } = new URL(url, 'http://fake');
   return `${searchParams.get('srcChainKey')} ${searchParams.get('srcToken')}`;
@@ -40,7 +36,6 @@ export async function startSweptUpstream(network: Network) {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
   const swept = {
     ...upstream,
-    /** The tokens whose routes were requested so far, in order. */
     asked: () => upstream.routesAsked().map(({ url }) => tokenOf(url)),
     /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
     planNetwork(next: Network, beside: readonly object[] = []) {
@@ -109,7 +104,6 @@ export async function sourcesOf(gateway: TestGateway, token: string) {
   );
 }
 
-/** Resolves when the gateway knows the routes of every bridgeable token. */
 export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Promise<Sources> {
   for (;;) {
     const sources = (await askSources(gateway, token)).data?.sources;

@@ -12,7 +12,6 @@ export function temporaryDirectory(atEnd: AtEnd = onTestFinished): string {
   return directory;
 }
 
-/** The path of a new file with this text, alone in its directory. */
 export function temporaryFile(text: string): string {
   const path = join(temporaryDirectory(), 'file.txt');
   writeFileSync(path, text);

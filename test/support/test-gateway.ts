@@ -16,16 +16,13 @@ import { until } from './clock.js';
 import type { AtEnd } from './ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
-export interface AnsweredError {
-  readonly message: string;
-  readonly locations?: readonly { readonly line: number; readonly column: number }[];
-  readonly path?: readonly (string | number)[];
-  readonly extensions?: { readonly code?: string };
-}
-
 export interface Answered<Data> {
   readonly data?: Data;
-  readonly errors?: readonly AnsweredError[];
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions?: { readonly code?: string };
+  }[];
 }
 
 export type LogLine = Record<string, unknown> & { readonly msg: string };
@@ -44,7 +41,6 @@ export interface TestGatewayOptions {
   /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
   readonly decorate?: (service: Service) => Service;
-  /** Whether a query fetches both listings first. */
   readonly hasListings?: boolean;
   /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
   readonly atEnd?: AtEnd;
@@ -131,7 +127,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
     /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
-    /** The refreshes that ended so far, as they are counted in the metrics. */
     refreshes: refreshes as readonly (typeof refreshes)[number][],
     logged,
     fetch,
@@ -157,7 +152,6 @@ export function defaultConfig(): Config {
   return settings.config;
 }
 
-/** The data of a response, which must have no errors. */
 export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Data> {
   const { data, errors } = await answer;
   expect(errors).toBeUndefined();
@@ -181,7 +175,6 @@ export async function refresh({
   await until(async () => ended('chains') > chains && ended('tokens') > tokens);
 }
 
-/** The value of a series of the metrics; undefined if there is no such series. */
 export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {
   const { text } = await metrics.expose();
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));

@@ -30,7 +30,6 @@ export interface Asked {
 }
 
 export interface TestServerOptions extends TestGatewayOptions {
-  /** The limit on executed operations of each client. */
   readonly clientLimit?: ClientLimit;
   /** The size of the response cache in bytes. With 1, nothing is cached. */
   readonly maxCacheBytes?: number;
@@ -81,7 +80,6 @@ export async function startServer(options: TestServerOptions = {}) {
   }
   return {
     ...gateway,
-    /** Such as `http://127.0.0.1:4000`. */
     address,
     ask,
     /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */

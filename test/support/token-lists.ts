@@ -18,7 +18,7 @@ export interface Version {
   readonly patch: number;
 }
 
-export interface TokenInfo {
+interface TokenInfo {
   readonly chainId: number;
   readonly address: string;
   readonly decimals: number;

@@ -204,10 +204,7 @@ const chains = fc
     chainRow('solana', { chainType: 'solana', chainId: 1 }),
   ]);
 
-/**
- * The version by the package. The package does not notice removed pictures, for which its schema asks for a new
- * patch.
- */
+/** The package does not notice removed pictures, for which its schema asks for a new patch. */
 async function expectedVersion(before: TokenList, after: TokenList): Promise<Version> {
   const version = await nextVersionByPackage(before, after.tokens);
   const isSame = JSON.stringify(before.tokens) === JSON.stringify(after.tokens);

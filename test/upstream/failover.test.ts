@@ -15,6 +15,7 @@ import {
 } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
 
+const LISTINGS = ['chains', 'tokens'] as const;
 const BOTH = '{ chains { chainKey name } tokens { address symbol } }';
 const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { symbol } }';
 const CHANGEOVERS = 'gateway_upstream_changeovers_total{from="v1",to="value-transfer"}';
@@ -103,43 +104,36 @@ it('the operation that finds v1 gone gets the answer of the successor', async ()
   });
 });
 
-it.each(['chains', 'tokens'] as const)(
-  'both listings are fetched from the successor at once if v1 is gone only for %s',
-  async (gone) => {
-    const config = { chainsFreshMs: 60_000, tokensFreshMs: 60_000, [`${gone}FreshMs`]: 50 };
-    const { query, v1, sources, successor, service, failovers } = await serve({ config });
-    await query(BOTH);
-    v1.plan(gone, GONE);
-    await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-    const asked = v1.count();
-    await expect.poll(() => successor.count(gone)).toBeGreaterThan(2);
-    await service()?.fetch('chains');
-    await service()?.fetch('tokens');
-    expect(v1.count()).toBe(asked);
-    expect(await failovers()).toEqual([1, 1]);
-  },
-);
+it.each(LISTINGS)('both listings change to the successor at once if v1 is gone only for %s', async (gone) => {
+  const config = { chainsFreshMs: 60_000, tokensFreshMs: 60_000, [`${gone}FreshMs`]: 50 };
+  const { query, v1, sources, successor, service, failovers } = await serve({ config });
+  await query(BOTH);
+  v1.plan(gone, GONE);
+  await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+  const asked = v1.count();
+  await expect.poll(() => successor.count(gone)).toBeGreaterThan(2);
+  await service()?.fetch('chains');
+  await service()?.fetch('tokens');
+  expect(v1.count()).toBe(asked);
+  expect(await failovers()).toEqual([1, 1]);
+});
 
-it.each(['chains', 'tokens'] as const)(
-  'both listings are from the successor even if v1, gone only for %s, answers for the other during the switch',
-  async (gone) => {
-    const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
-    const { query, v1, sources, successor } = await serve({ config });
-    const other = gone === 'chains' ? 'tokens' : 'chains';
-    v1.plan(gone, GONE);
-    const hasSwitched = () => expect.poll(() => successor.count(gone)).toBe(1);
-    v1.plan(other, (...request) => hasSwitched().then(() => late(100, json(OLD))(...request)));
-    await query(BOTH);
-    await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-    expect(v1.count(other)).toBe(1);
-  },
-);
+it.each(LISTINGS)('both listings change service even if v1, gone for %s, sends the other', async (gone) => {
+  const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+  const { query, v1, sources, successor } = await serve({ config });
+  const other = gone === 'chains' ? 'tokens' : 'chains';
+  v1.plan(gone, GONE);
+  const hasSwitched = () => expect.poll(() => successor.count(gone)).toBe(1);
+  v1.plan(other, (...request) => hasSwitched().then(() => late(100, json(OLD))(...request)));
+  await query(BOTH);
+  await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+  expect(v1.count(other)).toBe(1);
+});
 
 it('the log names the differences between the two listings', async () => {
   const { query, v1, successor, sources, logged } = await serve({
     config: { tokensFreshMs: 50, holdBackTimes: 2, holdBackShrink: 0.3 },
   });
-  /** A token as rules name it. */
   const nameOf = (digit: string) => `a:0x${digit.padStart(40, '0')}`;
   v1.plan('tokens', json({ tokens: ['0x1', '0x2', '0x3'].map((address) => tokenRow('a', address)) }));
   await query(BOTH);
@@ -271,17 +265,14 @@ it('a request for routes that v1 says is gone is answered by the successor, and 
 it.each<[number, unknown, string[]]>([
   [422, { tokens: [] }, []],
   [400, { tokens: null }, ['UPSTREAM_STATUS']],
-])(
-  'HTTP %i that repeats a client\'s text with the word "deprecated" does not count as gone',
-  async (code, data, codes) => {
-    const { query, v1, successor } = await serve();
-    v1.plan('routes', status(code, {}, '{"error":"unsupported token (deprecated)"}'));
-    const answer = await query('{ tokens(srcToken: "(Deprecated)") { symbol } }');
-    expect([answer.data, codesOf(answer)]).toEqual([data, codes]);
-    expect(v1.routesAsked()).toHaveLength(1);
-    expect(successor.count()).toBe(0);
-  },
-);
+])('HTTP %i that repeats "deprecated" from a client does not count as gone', async (code, data, codes) => {
+  const { query, v1, successor } = await serve();
+  v1.plan('routes', status(code, {}, '{"error":"unsupported token (deprecated)"}'));
+  const answer = await query('{ tokens(srcToken: "(Deprecated)") { symbol } }');
+  expect([answer.data, codesOf(answer)]).toEqual([data, codes]);
+  expect(v1.routesAsked()).toHaveLength(1);
+  expect(successor.count()).toBe(0);
+});
 
 it('switchTo changes to the successor at once, without a call of onChangeOver, and never back', async () => {
   const { query, v1, service, logged, failovers } = await serve();

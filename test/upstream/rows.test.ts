@@ -17,7 +17,6 @@ const COIN = '0x0bae207659db88bea0cbead6da0ed00aac12edcdda169e591cd41c94180b46f3
 const LONG = 's'.repeat(257);
 const ORIGIN = { source: 'v1', takenAt: 0 };
 
-/** The rows that a client gets, and the log lines about the rejected ones. */
 async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unknown[] }) {
   const gateway = await createTestGateway({
     listings: { chains: [GOOD_CHAIN], tokens: [GOOD_TOKEN], ...rows },
@@ -84,27 +83,24 @@ const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly Bad[]>> = {
   ],
 };
 
-it.each(['chains', 'tokens'] as const)(
-  'bad rows of the %s listing are left out, counted and logged with their places',
-  async (listing) => {
-    const bad = BAD_ROWS[listing];
-    // The gateway refuses a first listing with more bad rows than good ones, so as many good rows are added.
-    const good = bad.map((_, nth) =>
-      listing === 'chains' ? chainRow(`c${nth}`, { chainId: nth }) : tokenRow('good', `0x${nth}`),
-    );
-    const { listings, warnings, ...served } = await serve({
-      [listing]: [...bad.map(([row]) => row), ...good],
-    });
-    expect(served[listing]).toHaveLength(bad.length);
-    const counts = { rows: bad.length, rejectedRows: bad.length };
-    expect(listings.find(({ name }) => name === listing)).toMatchObject(counts);
-    expect(warnings).toHaveLength(1);
-    for (const [nth, [, reason]] of bad.entries()) {
-      expect(warnings[0]?.[nth]).toMatch(new RegExp(`^${listing}\\[${nth}\\]: `));
-      expect(warnings[0]?.[nth]).toMatch(reason);
-    }
-  },
-);
+it.each(['chains', 'tokens'] as const)('bad %s are left out, counted, logged by place', async (listing) => {
+  const bad = BAD_ROWS[listing];
+  // The gateway refuses a first listing with more bad rows than good ones, so as many good rows are added.
+  const good = bad.map((_, nth) =>
+    listing === 'chains' ? chainRow(`c${nth}`, { chainId: nth }) : tokenRow('good', `0x${nth}`),
+  );
+  const { listings, warnings, ...served } = await serve({
+    [listing]: [...bad.map(([row]) => row), ...good],
+  });
+  expect(served[listing]).toHaveLength(bad.length);
+  const counts = { rows: bad.length, rejectedRows: bad.length };
+  expect(listings.find(({ name }) => name === listing)).toMatchObject(counts);
+  expect(warnings).toHaveLength(1);
+  for (const [nth, [, reason]] of bad.entries()) {
+    expect(warnings[0]?.[nth]).toMatch(new RegExp(`^${listing}\\[${nth}\\]: `));
+    expect(warnings[0]?.[nth]).toMatch(reason);
+  }
+});
 
 it('bad rows are logged once, however often they are sent, and again if others are bad', async () => {
   const rows = [GOOD_TOKEN, tokenRow('good', '0x1', { decimals: '6' })];

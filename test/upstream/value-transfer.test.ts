@@ -28,7 +28,6 @@ const token = (chainKey: string, address: string, changes: Record<string, unknow
 const pageSaying = (pagination: unknown, address = '0x1', headers: Record<string, string> = {}) =>
   json({ tokens: [token('a', address)], pagination }, headers);
 
-/** Plans the answer for the first page of tokens, and the one for all further pages. */
 function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void {
   upstream.plan('tokens', (response, request, nth) =>
     (tokenOf(request.url) ? further : first)(response, request, nth),

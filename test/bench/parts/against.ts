@@ -16,7 +16,6 @@ import {
   withNewVariables,
 } from '../workloads.js';
 
-/** Compares the gateway of this checkout with the gateway of another built checkout: `BENCH_AGAINST=<its folder>`. */
 export const against: Part = async (bench) => {
   const root = process.env.BENCH_AGAINST;
   if (!root) throw new Error('Expected the folder of another checkout, built, as BENCH_AGAINST');

@@ -8,7 +8,6 @@ import { ofChain, SMALL } from '../workloads.js';
 const STARTS = 5;
 const GOAL_MS = 600;
 
-/** Measures the time from the start of the process to the first answer, with an upstream that responds at once. */
 export const starts: Part = async ({ upstream }) => {
   const times: number[] = [];
   const megabytes: number[] = [];

@@ -4,12 +4,7 @@ import { Execution } from '../../../src/execution/execution.js';
 import { Plans } from '../../../src/execution/operation-writer.js';
 import type { Variables } from '../../../src/execution/variables.js';
 
-/**
- * Creates a function that writes one operation repeatedly, with kept JSON. It returns the parts of the response body;
- * undefined if the operation is left to graphql-js.
- *
- * @param maxBytes limit on the JSON that is kept
- */
+/** The returned function returns the parts of the body; undefined if the operation is left to graphql-js. */
 export function createWriter(schema: GraphQLSchema, text: string, maxBytes = 1e7) {
   const document = parse(text);
   const operation = getOperationAST(document);

@@ -20,7 +20,6 @@ export const areRoutersMissing = isMissing(ARE_INSTALLED, `composers and routers
 
 /** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
-  /** The address of the gateway itself. */
   readonly address: string;
   readonly output: () => string;
   /** The proxy in front of the gateway, whose address routers use. */
@@ -28,7 +27,6 @@ export interface Subgraphs {
   readonly stats: { readonly url: string };
 }
 
-/** Starts both subgraphs, and a proxy in front of the gateway, which records requests. */
 export async function startSubgraphs(atEnd: AtEnd, env: Record<string, string> = {}): Promise<Subgraphs> {
   if (!ARE_INSTALLED) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const settled = { CHAINS_FRESH_MS: '3600000', TOKENS_FRESH_MS: '3600000' };
@@ -49,7 +47,6 @@ export function recipe(name: string, { gateway, stats }: Subgraphs, port = 4002)
   return text.replace(/\b400[012]\b/g, (written) => ports.get(written) ?? written);
 }
 
-/** Runs a script in the folder of the packages. @returns its output */
 export async function runScript(name: string, ...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [`${PACKAGES}${name}`, ...args]);
   return stdout;
@@ -69,7 +66,6 @@ export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
   }
 }
 
-/** Starts a router of both subgraphs. Resolves with its address when it responds. */
 export async function startRouter(
   router: 'apollo-gateway' | 'hive-gateway' | 'stitching',
   subgraphs: Subgraphs,
@@ -83,7 +79,6 @@ export async function startRouter(
   return startServing(router, port, args, atEnd);
 }
 
-/** Runs a recipe that serves a subgraph. Resolves with its address. */
 export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{ url: string }> {
   const port = await freePort();
   const script = readFileSync(`${HOME}recipes/${name}`, 'utf8').replace('4001', String(port));
@@ -91,7 +86,6 @@ export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{
   return { url: `${address}/graphql` };
 }
 
-/** Starts a process that serves a graph on this port. Resolves with its address when it responds. */
 async function startServing(
   name: string,
   port: number,

@@ -10,7 +10,6 @@ interface TokenKey extends ChainKey {
   readonly address: string;
 }
 
-/** An invented number about a chain. */
 export const tvlUsdOf = ({ chainKey }: ChainKey) => chainKey.length * 1_000_000.5;
 
 /** An invented number about a token, equal for all letter cases of its address. */
@@ -94,7 +93,6 @@ export function startStatsSubgraph(atEnd: AtEnd) {
   return serveGraph(schema, rootValue, atEnd);
 }
 
-/** Serves a graph of another team on a free port. @returns its address */
 export async function serveGraph(schema: GraphQLSchema, rootValue: unknown, atEnd: AtEnd) {
   const url = await startAround(async (request, response) => {
     const asked = new URL(request.url ?? '', 'http://graph').searchParams.get('query');

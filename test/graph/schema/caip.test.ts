@@ -17,7 +17,7 @@ const BY_CAIP = `query ($caip2s: [String!]!, $caip19s: [String!]!) {
 }`;
 
 interface Identified {
-  readonly chains: readonly { chainKey: string; caip2: string | null }[];
+  readonly chains: readonly { chainKey: string; chainId: number; caip2: string | null }[];
   readonly tokens: readonly { chainKey: string; address: string; caip19: string | null }[];
 }
 interface ByCaip {
@@ -25,9 +25,8 @@ interface ByCaip {
   readonly tokensByCaip19: readonly ({ chainKey: string; address: string } | null)[];
 }
 
-/** The CAIP-2 identifiers of all chains and the CAIP-19 identifiers of all tokens. */
 const identifiersOf = ({ query }: Pick<TestGateway, 'query'>) =>
-  dataOf(query<Identified>('{ chains { chainKey caip2 } tokens { chainKey address caip19 } }'));
+  dataOf(query<Identified>('{ chains { chainKey chainId caip2 } tokens { chainKey address caip19 } }'));
 
 const gatewayOver = (chains: readonly unknown[], tokens: readonly unknown[]) =>
   createTestGateway({ hasListings: true, listings: { chains, tokens }, config: FRESH });
@@ -129,7 +128,7 @@ describe('over the demo listing', () => {
   });
 });
 
-it('CAIP identifiers come from the number or the key of a chain, and are never guessed', async () => {
+it('CAIP identifiers come from the key or the number of a chain, which can be above 2^31, and are never guessed', async () => {
   const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] = [
     ['stellar', 'stellar', 1, 'stellar:pubnet'],
     ['stellar-testnet', 'stellar', 2, null],
@@ -159,9 +158,7 @@ it('CAIP identifiers come from the number or the key of a chain, and are never g
       tokens.map(([chainKey, address]) => tokenRow(chainKey, address)),
     ),
   );
-  expect(ids.chains.map(({ chainKey, caip2 }) => [chainKey, caip2])).toEqual(
-    expected.map(([chainKey, , , caip2]) => [chainKey, caip2]),
-  );
+  expect(ids.chains).toEqual(expected.map(([chainKey, , chainId, caip2]) => ({ chainKey, chainId, caip2 })));
   expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
 });
 

@@ -11,7 +11,6 @@ async function keysOf(args: string): Promise<string[]> {
   return chains.map(({ chainKey }) => chainKey);
 }
 
-/** The keys of the demo chains for which this is true. */
 const demoKeys = (isMeant: (chain: (typeof demoChains)[number]) => boolean) =>
   demoChains.filter(isMeant).map(({ chainKey }) => chainKey);
 

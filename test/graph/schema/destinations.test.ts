@@ -29,7 +29,6 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-/** Starts a gateway with the demo listings, whose upstream returns these routes for every token. */
 async function serve(routes: Answer | readonly object[] = ROUTES, config: TestGatewayOptions['config'] = {}) {
   const server = await startServer({ config });
   server.upstream.plan('routes', typeof routes === 'function' ? routes : json({ tokens: routes }));

@@ -24,7 +24,6 @@ const TOKENS = [
   tokenRow('a', '0x2', { symbol: 'ETH', price: { usd: 2 } }),
 ];
 
-/** The options of a gateway that holds back some rows of the upstream's listing. */
 const optionsOf = (ofRows: HeldBackRows, config = {}) => ({
   listings: { chains: CHAINS, tokens: TOKENS },
   decorate: withHeldBack(ofRows),

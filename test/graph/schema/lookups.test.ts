@@ -92,7 +92,6 @@ type Everywhere = Readonly<Record<'tokens' | 'nodes' | 'destinations', object[]>
   readonly token: { readonly destinations: object[] };
 };
 
-/** A query with one token and its chain as arguments of many fields. */
 const everywhere = (key: string, address: string) => `{
   chain(chainKey: "${key}") { chainKey tokens { address } }
   chainsByKey(chainKeys: ["base", "${key}", "nope", "${key}"]) { chainKey }

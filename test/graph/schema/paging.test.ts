@@ -1,7 +1,4 @@
-/**
- * The pages of a search give each token once and in order, also over a refresh, and filters keep exactly what
- * matches.
- */
+/** The pages of a search give each token once and in order, over refreshes, too; filters keep exactly what matches. */
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
@@ -39,7 +36,6 @@ const pageOf = async ({ query }: TestGateway, variables: object): Promise<Connec
 
 const serve = (tokens: readonly object[]) => createTestGateway({ listings: { tokens } });
 
-/** Fetches all pages, from the first to the last. */
 async function pagesOf(
   from: TestGateway,
   variables: object,
@@ -88,7 +84,6 @@ it('pages have the cursors of their first and last token, and continue after any
 });
 
 const byText = (a: string, b: string) => (a < b ? -1 : Number(a > b));
-/** Orders prices, with null last. */
 const byPrice = (direction: number) => (a: number | null, b: number | null) =>
   a === null || b === null ? Number(a === null) - Number(b === null) : direction * (a - b);
 
@@ -217,7 +212,6 @@ it('cursors of rows with the longest texts can be used', async () => {
   }
 });
 
-/** Fetches all pages, with a refresh to another listing after each. */
 async function pagesWhile(
   orderBy: string,
   listings: (nth: number) => readonly RawToken[],
@@ -232,47 +226,41 @@ async function pagesWhile(
   return nodesOf(pages).map(keyOf);
 }
 
-it.each(['RELEVANCE', 'NAME'])(
-  'a refresh between two pages repeats or misses no token that stays listed while others change, by %s',
-  async (orderBy) => {
-    // Without these rows, all others keep their rank: they are not bridgeable, and no other row has their symbol.
-    const isLeaving = ({ isBridgeable, symbol }: RawToken) =>
-      !isBridgeable && demoTokens.filter((token) => token.symbol === symbol).length === 1;
-    const keys = await pagesWhile(orderBy, (nth) => {
-      const added = Array.from({ length: 15 * nth }, (_, row) => {
-        const symbol = `${'AMZ'.charAt(row % 3)}x${row}`;
-        const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
-        return tokenRow('base', address, { symbol, name: symbol, isBridgeable: false }) as RawToken;
-      });
-      const kept = demoTokens.filter((token, row) => !isLeaving(token) || (row + nth) % 3 === 0);
-      return [...kept.toReversed(), ...added];
+it.each(['RELEVANCE', 'NAME'])('over refreshes, pages by %s have each kept token once', async (orderBy) => {
+  // Without these rows, all others keep their rank: they are not bridgeable, and no other row has their symbol.
+  const isLeaving = ({ isBridgeable, symbol }: RawToken) =>
+    !isBridgeable && demoTokens.filter((token) => token.symbol === symbol).length === 1;
+  const keys = await pagesWhile(orderBy, (nth) => {
+    const added = Array.from({ length: 15 * nth }, (_, row) => {
+      const symbol = `${'AMZ'.charAt(row % 3)}x${row}`;
+      const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
+      return tokenRow('base', address, { symbol, name: symbol, isBridgeable: false }) as RawToken;
     });
-    expect(new Set(keys).size).toBe(keys.length);
-    expect(keys.join()).toContain(`base 0x${'0'.repeat(30)}`);
-    expect(demoTokens.filter((token) => !isLeaving(token) && !keys.includes(keyOf(token)))).toEqual([]);
-  },
-);
+    const kept = demoTokens.filter((token, row) => !isLeaving(token) || (row + nth) % 3 === 0);
+    return [...kept.toReversed(), ...added];
+  });
+  expect(new Set(keys).size).toBe(keys.length);
+  expect(keys.join()).toContain(`base 0x${'0'.repeat(30)}`);
+  expect(demoTokens.filter((token) => !isLeaving(token) && !keys.includes(keyOf(token)))).toEqual([]);
+});
 
-it.each([undefined, 'usd'])(
-  'a refresh between two pages moves no cursor of RELEVANCE if it adds bridgeable tokens to a chain, for the query %j',
-  async (query) => {
-    const variables = { query, filter: { chainKeys: ['ethereum'] }, first: 5 };
-    const keys = await pagesWhile(
-      'RELEVANCE',
-      (nth) => [
-        ...demoTokens,
-        ...Array.from({ length: nth % 3 }, (_, row) => {
-          const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
-          return tokenRow('ethereum', address, { symbol: `ZZ${row}`, isBridgeable: true }) as RawToken;
-        }),
-      ],
-      variables,
-    );
-    const listed = new Set(demoTokens.map(keyOf));
-    const found = (await tokensOf(gateway, variables)).map(keyOf);
-    expect(keys.filter((key) => listed.has(key)).sort()).toEqual(found.sort());
-  },
-);
+it.each([undefined, 'usd'])('added bridgeable tokens move no cursor of RELEVANCE, for %j', async (query) => {
+  const variables = { query, filter: { chainKeys: ['ethereum'] }, first: 5 };
+  const keys = await pagesWhile(
+    'RELEVANCE',
+    (nth) => [
+      ...demoTokens,
+      ...Array.from({ length: nth % 3 }, (_, row) => {
+        const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
+        return tokenRow('ethereum', address, { symbol: `ZZ${row}`, isBridgeable: true }) as RawToken;
+      }),
+    ],
+    variables,
+  );
+  const listed = new Set(demoTokens.map(keyOf));
+  const found = (await tokensOf(gateway, variables)).map(keyOf);
+  expect(keys.filter((key) => listed.has(key)).sort()).toEqual(found.sort());
+});
 
 const on = (chainKey: string, ...symbols: readonly string[]) =>
   symbols.map((symbol) => tokenRow(chainKey, `0x${symbol}`, { symbol, name: symbol }));

@@ -28,7 +28,6 @@ const ROUTES = [
 
 const CHAINS = ['a', 'b', 'c'].map((key) => chainRow(key));
 
-/** Starts a gateway whose upstream returns these routes for every token. */
 async function serve(config: TestGatewayOptions['config'] = {}, routes: Answer = json({ tokens: ROUTES })) {
   const server = await startServer({ listings: { chains: CHAINS, tokens: LISTED }, config });
   server.upstream.plan('routes', routes);
@@ -102,7 +101,6 @@ it('a search whose routes fail is null with the code that `destinations` has, an
   expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
 });
 
-/** An operation with this many searches among destinations. */
 const searches = (count: number) =>
   `query ($filter: TokenFilter) { ${Array.from(Array(count), (_, nth) => `s${nth}: tokenSearch(filter: $filter) { totalCount }`)} }`;
 const variables = { filter: { reachableFrom: SOURCE } };

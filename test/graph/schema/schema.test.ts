@@ -56,7 +56,6 @@ const without = (failing: keyof ListingRows) => (service: Service) => ({
   fetch: ((name) => (name === failing ? down() : service.fetch(name))) as Service['fetch'],
 });
 
-/** The states of a gateway. Each has a name, a change of the upstream service, and settings. */
 const STATES: readonly (readonly [string, change: (service: Service) => Partial<Service>, config: object])[] =
   [
     ['all is well', () => ({}), {}],
@@ -104,7 +103,6 @@ it.each(STATES)('marked fields are never null without an error while %s', async 
   expect(executed).toBeGreaterThan(25);
 });
 
-/** All names of types, fields, arguments and values, with their descriptions. */
 function* described(value: unknown): Generator<readonly [name: string, description: string]> {
   if (typeof value !== 'object' || value === null) return;
   const { name = '', description } = value as { name?: string; description?: string | null };

@@ -21,7 +21,6 @@ const ODD_TOKENS = [
   tokenRow('unlisted', `${HEX}a6`, { symbol: 'LOST', name: 'On a chain that is not listed' }),
 ];
 
-// All tests share one gateway, because none of them changes it.
 const gateway = share(async (atEnd) => {
   const listings = { chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] };
   return createTestGateway({ listings, atEnd });
@@ -265,9 +264,7 @@ it('a search puts the native asset first by the address of the native currency, 
   upstream.plan('chains', status(404));
   const server = await startServer({ upstream, config: UNGUARDED });
   const first = async (query: string) => {
-    const { body } = await server.ask({
-      query: `{ tokenSearch(query: "${query}") { nodes { address } } }`,
-    });
+    const { body } = await server.ask({ query: `{ tokenSearch(query: "${query}") { nodes { address } } }` });
     const { data } = JSON.parse(String(body)) as { data: { tokenSearch: Found } };
     return data.tokenSearch.nodes[0]?.address;
   };

@@ -176,7 +176,6 @@ const EDITS: readonly ((
   (part) => part,
 ];
 
-/** A document after some edits, with tokens of another document. */
 export function mutated(document: string, other: string): fc.Arbitrary<string> {
   const others = other.match(TOKENS) ?? [];
   const edit = fc.tuple(fc.constantFrom(...EDITS), fc.noBias(fc.nat(999)), size(6), oddToken);

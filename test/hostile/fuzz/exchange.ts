@@ -25,7 +25,6 @@ export type Exchange = PlainRequest | RawBytes;
 /** The text with one character for each of its bytes in UTF-8. */
 export const bytesOf = (text: string | Buffer): string => Buffer.from(text).toString('latin1');
 
-/** The head of a request, with one character for each byte. */
 export function headOf(method: string, target: string, headers: readonly Header[]): string {
   const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`)];
   return `${lines.join('\r\n')}\r\n\r\n`;

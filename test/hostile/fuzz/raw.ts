@@ -4,7 +4,6 @@ import { type Header, headOf, type RawBytes } from './exchange.js';
 import { among, many, oddText, size, times, weighted } from './values.js';
 
 const BODY = '{"query":"{ chains { chainKey } }"}';
-/** The head of a POST of JSON with these additional headers. */
 const postHead = (...more: readonly Header[]) =>
   headOf('POST', '/graphql', [['host', 'x'], ['content-type', 'application/json'], ...more]);
 const POST = postHead(['content-length', `${BODY.length}`]) + BODY;
@@ -81,7 +80,6 @@ const wrongLength = fc.oneof(fc.nat(BODY.length), fc.constantFrom(36, 2_000_000,
 
 const manyHeaders = size(3_000).map((count) => times(count, (nth): Header => [`x-${nth}`, 'a']));
 
-/** Bytes to send on one connection that no usual HTTP client sends. */
 const oddBytes: fc.Arbitrary<string> = fc.oneof(
   badLine.map(({ method, path, version, end }) => `${method} ${path} ${version}${end}`),
   oddText().map((text) => `${text}\r\n\r\n`),

@@ -20,7 +20,6 @@ import {
   weighted,
 } from './values.js';
 
-/** The parameters of an operation. Some of the values are invalid for every GraphQL server. */
 interface Parameters {
   readonly query?: unknown;
   readonly variables?: unknown;
@@ -133,7 +132,6 @@ const oddParameters: fc.Arbitrary<Parameters> = validOperation.chain(({ query, v
   }),
 );
 
-/** A document and variables. Each can be valid, nearly valid, or harmful. */
 const parameters: fc.Arbitrary<Parameters> = fc.oneof(
   weighted(5, validOperation),
   weighted(3, mutatedOperation),
@@ -153,7 +151,6 @@ const post = (body: string | Buffer, headers: readonly Header[] = [JSON_TYPE]): 
 
 /** The text percent-encoded. Lone surrogates, which have no encoding, are replaced. */
 const encoded = (text: string): string => encodeURIComponent(Buffer.from(text).toString());
-/** A text unchanged, any other value as JSON. */
 const plain = (value: unknown): string => (typeof value === 'string' ? value : jsonOf(value));
 
 function byPost(all: Parameters): fc.Arbitrary<PlainRequest> {
@@ -197,7 +194,6 @@ function byForm({ query, variables }: Parameters): fc.Arbitrary<PlainRequest> {
     .map(([type, text]) => post(text, [['content-type', type]]));
 }
 
-/** A body that is not JSON, nearly JSON, or very long JSON. */
 const oddBody: fc.Arbitrary<string | Buffer> = size(1_200_000).chain((bytes) => {
   const good = '{"query":"{ chains { chainKey } }"}';
   const repeated = (part: string) => part.repeat(bytes / part.length);
@@ -232,7 +228,6 @@ const oddBody: fc.Arbitrary<string | Buffer> = size(1_200_000).chain((bytes) => 
 /** The text in those bytes that Node's client allows in a header. */
 const headerText = oddText(9_000).map((text) => bytesOf(text).replaceAll(/[^\t -~\x80-\xff]/g, ' '));
 
-/** Odd values of headers, or parts of such values. */
 const ODD_HEADERS = Object.entries({
   accept: 'text/html|text/event-stream|multipart/mixed|*|;;;|text/html,*/*;q=0|a/b|application/json|;q=1|',
   'accept-encoding': 'br;q=0|gzip;q=0.0001|*|zstd|br|x|q=|',

@@ -66,7 +66,6 @@ const numbers = fc.oneof(
   words('1e999 -1e999 -0 1E400 123456789012345678901234567890 1.0 1e-400').map((text) => RAW + text),
 );
 
-/** Any JSON value of at most this depth. Its objects can have `__proto__` as a member. */
 export const oddValue = (maxDepth = 3): fc.Arbitrary<unknown> =>
   fc.anything({
     key: oddName,

@@ -41,7 +41,6 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
     const address = typeof token === 'number' ? addressOf(token) : token;
     return codesOf(await query(`{ tokens(srcChainKey: "a", srcToken: "${address}") { symbol } }`))[0];
   };
-  /** The same for the next listed token. */
   const routeCode = () => codeOfPair(requested++);
   const stateIn = (text: string, breaker: string) =>
     new RegExp(`^gateway_upstream_${breaker}_state\\{.*state="([\\w-]+)"\\} 1$`, 'm').exec(text)?.[1];

@@ -234,7 +234,6 @@ it('the rate limiter counts requests before the first answer as sent at the time
   expect([acquire(), acquire()]).toEqual([0, 1_000]);
 });
 
-/** Requests the listing of tokens, or the routes from a token. */
 const askIn = (http: UpstreamHttp) => (srcToken?: string) =>
   http.getJson({ path: 'tokens', query: { srcToken }, lane: srcToken ? 'routes' : 'listings' });
 
