@@ -72,7 +72,7 @@ const UPSTREAM = {
   upstreamUrl: optional(baseUrl, 'The base address of the upstream, including its version.'),
   demo: optional(
     boolean,
-    'Whether demo data is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, demo data is served; with `NODE_ENV=production` the process ends instead.',
+    '`true`: demo data is served in place of an upstream, also with `NODE_ENV=production`. `false`: never. Unset: demo data is served unless `UPSTREAM_URL` is set; with `NODE_ENV=production` the process ends instead.',
   ),
   upstreamProfile: setting(
     'v1',
@@ -104,7 +104,7 @@ const FRESHNESS = {
   holdBackMs: setting(
     86_400_000,
     timeOrNever,
-    'A changed guarded value is accepted when every listing during this time had the same new value. With `never` only `LISTING_RULES` accept it. Guarded are: the decimals and symbol of a token, and the address with this symbol; the chainId, type and native currency of a chain.',
+    'A changed guarded value is accepted when every listing during this time (a day unless set) had the same new value. 0 accepts it at once; with `never` only `LISTING_RULES` accept it. Guarded are: the decimals and symbol of a token, and the address with this symbol; the chainId, type and native currency of a chain.',
   ),
   listingRules: optional(
     listingRulesFile,
@@ -113,7 +113,7 @@ const FRESHNESS = {
 };
 
 const STORAGE = {
-  snapshotDir: optional(path, 'The directory where the last good listings are stored for the next start.'),
+  snapshotDir: optional(path, 'The directory where the last good listings and accepted values are stored.'),
   redisUrl: optional(
     redisUrl,
     'The address of a Redis server through which gateways share listings, routes and rate limits.',
@@ -167,7 +167,7 @@ const OFFER = {
 const CLIENT_LIMITS = {
   rateLimit: optional(
     rate,
-    'How many operations of each client are executed in a second: `20`, or `20/100` to allow 100 at once. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
+    'How many operations of each client are executed in a second: `20`, or `20/100` for at most 100 in a window of 5 s. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting(
     [],
