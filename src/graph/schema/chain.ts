@@ -107,7 +107,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Only chains that match every one of these words. A typed word matches if it begins a word of the `chainKey`, `shortName`, `name` or another known name ("binance"), or is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, filler words ("on", "chain") are ignored; if still none matches, the symbol of a native currency also names the chains with this currency. Letter case does not matter. Blank matches all chains; more than 8 words or 200 characters are an error, BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A typed word matches if it begins a word of the `chainKey`, `shortName`, `name` or another known name ("binance"), or is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, filler words ("on", "chain") are ignored. If there is still no match, "eth" also finds the chains whose native currency is ETH. Letter case does not matter. Blank matches all chains; more than 8 words or 200 characters are an error, BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:

@@ -40,7 +40,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     changed: t.field({
       type: [TokenType],
       description:
-        'The tokens that were added or changed, except in price, as they are now; and all tokens of a changed chain, because `isNative` and `caip19` depend on it. The list can include a token that changed and changed back. These tokens count towards the 100,000 rows that an operation may return; after a reset they are the whole listing.',
+        'The tokens that were added or changed, except in price, as they are now; and all tokens of a changed chain, because `isNative` and `caip19` depend on it. The list can include a token that changed and changed back. After a reset, it is the whole listing. Its tokens count towards the 100,000 rows that an operation may return.',
       resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({

@@ -28,7 +28,7 @@ const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestina
     tokens: t.field({
       type: [TokenType],
       description:
-        "At least one token. Destinations are in the upstream's order, and the tokens of `sources` are sorted by address.",
+        "The tokens; never an empty list. Destinations are in the upstream's order, and the tokens of `sources` are sorted by address.",
       resolve: ({ tokens }, _args, { cost }, info) => cost.chargeRows(tokens, info),
     }),
     asOf: t.expose('asOf', {

@@ -34,9 +34,9 @@ const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').i
 });
 
 const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').implement({
-  description: "Status of this gateway's snapshot of one of the upstream's listings.",
+  description: "How old this gateway's copy of one listing is, and what failed last.",
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Such as "tokens".' }),
+    name: t.exposeString('name', { description: 'Name of the listing: "chains" or "tokens".' }),
     source: t.exposeString('source', {
       description:
         'The service that the rows come from: "demo" (the embedded demo data), "v1" or "value-transfer" (the successor of v1).',
