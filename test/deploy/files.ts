@@ -1,4 +1,4 @@
-/** The files of .deploy as objects: the image, Docker Compose, Kubernetes, alerts and the dashboard. schemas.test.ts tests their form. */
+/** The files of .deploy as objects: the image, Docker Compose, Kubernetes, alerts and the dashboard. */
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { blockOf, ROOT, readText } from '../support/readme.js';
@@ -11,25 +11,91 @@ export const imageEnv: Readonly<Record<string, string>> = Object.fromEntries(
   ),
 );
 
-export const compose = parse(deployed('compose.yaml'), { merge: true });
-export const kustomization = parse(deployed('kustomization.yaml'));
+interface ComposeService {
+  readonly image: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly volumes: readonly string[];
+  readonly ports?: readonly string[];
+  readonly depends_on?: unknown;
+  readonly stop_grace_period: string;
+  readonly networks: Readonly<Record<string, { readonly ipv4_address: string }>>;
+  readonly deploy: {
+    readonly resources: Readonly<Record<'limits' | 'reservations', { readonly memory: string }>>;
+  };
+}
+
+/** The gateways have all of these members, other services only some. */
+export const compose = parse(deployed('compose.yaml'), { merge: true }) as {
+  readonly services: Readonly<Record<'gateway-1' | 'gateway-2', ComposeService>> &
+    Readonly<Record<string, ComposeService>>;
+  readonly networks: Readonly<Record<string, { readonly ipam: { config: readonly { subnet: string }[] } }>>;
+};
+
+export const kustomization = parse(deployed('kustomization.yaml')) as {
+  readonly images: readonly { readonly name: string; readonly newTag: string }[];
+  /** The settings, and the operator's rules. */
+  readonly configMapGenerator: readonly [
+    { readonly literals: readonly string[] },
+    { readonly name: string; readonly files: readonly string[]; readonly options: object },
+  ];
+};
 
 export const kubernetesEnv: Readonly<Record<string, string>> = Object.fromEntries(
-  kustomization.configMapGenerator[0].literals.map((literal: string) => {
+  kustomization.configMapGenerator[0].literals.map((literal) => {
     const [name = ''] = literal.split('=', 1);
     return [name, literal.slice(name.length + 1)];
   }),
 );
 
-export const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map((document) => document.toJS());
-
-export function kubernetesObject(kind: string, name = 'gateway') {
-  const found = kubernetes.find((object) => object.kind === kind && object.metadata.name === name);
-  if (!found) throw new Error(`Expected a ${kind} named ${name} in kubernetes.yaml`);
-  return found;
+/** An object of kubernetes.yaml. The type of its `spec` depends on its kind. */
+export interface KubernetesObject<Spec = unknown> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: Spec;
 }
 
-export const deployment = kubernetesObject('Deployment');
+export const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map(
+  (document) => document.toJS() as KubernetesObject,
+);
+
+/** An object by its kind and name; throws an Error if there is none. */
+export function kubernetesObject<Spec = unknown>(kind: string, name = 'gateway'): KubernetesObject<Spec> {
+  const found = kubernetes.find((object) => object.kind === kind && object.metadata.name === name);
+  if (!found) throw new Error(`Expected a ${kind} named ${name} in kubernetes.yaml`);
+  return found as KubernetesObject<Spec>;
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface Container {
+  readonly image: string;
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe: Probe;
+  readonly readinessProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
+  readonly resources: Readonly<Record<'requests' | 'limits', { readonly memory: string }>>;
+  readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
+  readonly volumeMounts: readonly { readonly mountPath: string }[];
+}
+
+interface DeploymentSpec {
+  readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+  readonly template: {
+    readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+    readonly spec: {
+      readonly terminationGracePeriodSeconds: number;
+      readonly securityContext: Readonly<Record<string, unknown>>;
+      readonly containers: readonly [Container];
+      readonly volumes: readonly object[];
+    };
+  };
+}
+
+export const deployment = kubernetesObject<DeploymentSpec>('Deployment');
 export const gatewayContainer = deployment.spec.template.spec.containers[0];
 
 interface Alert {
@@ -45,7 +111,14 @@ export const alerts = (
   parse(deployed('alerts.yaml')) as { readonly groups: readonly { readonly rules: readonly Alert[] }[] }
 ).groups.flatMap(({ rules }) => rules);
 
-export const prometheusConfig = parse(blockOf('.deploy/README.md', 'prometheus.yaml'));
+export const prometheusConfig = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
+  readonly rule_files: readonly string[];
+  readonly scrape_configs: readonly {
+    readonly job_name: string;
+    readonly kubernetes_sd_configs?: unknown;
+    readonly static_configs: readonly { readonly targets: readonly string[] }[];
+  }[];
+};
 
 interface Panel {
   readonly type: string;
@@ -54,10 +127,13 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-export const panels: readonly Panel[] = JSON.parse(deployed('grafana.json')).panels;
+export const dashboard = JSON.parse(deployed('grafana.json')) as {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
+};
 
-/** With the variables as Grafana would fill them in. */
-export const dashboardQueries = panels.flatMap(({ title, targets = [] }) =>
+/** The queries of all panels, with the variables as Grafana would fill them in. */
+export const dashboardQueries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({
     title,
     expr: expr.replaceAll(/\$(job|namespace|instance)/g, '.*').replaceAll('$__rate_interval', '30s'),

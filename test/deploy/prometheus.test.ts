@@ -59,6 +59,7 @@ async function startPrometheus(target: string) {
   };
   return {
     get,
+    /** Whether an instant query has a result that is a number. */
     async hasData(expr: string) {
       const { result } = await get<{ result: readonly { value: readonly [time: number, value: string] }[] }>(
         `/api/v1/query?query=${encodeURIComponent(expr)}`,
@@ -74,13 +75,11 @@ async function startPrometheus(target: string) {
  */
 function withoutKubernetes(target: string): object {
   const { kubernetes_sd_configs, ...job } =
-    prometheusConfig.scrape_configs.find(
-      ({ job_name }: { job_name: string }) => job_name === 'gateway-pods',
-    ) ?? {};
+    prometheusConfig.scrape_configs.find(({ job_name }) => job_name === 'gateway-pods') ?? {};
   if (!kubernetes_sd_configs)
     throw new Error('Expected a job gateway-pods for Kubernetes in .deploy/README.md');
   const { labels } = deployment.spec.template.metadata;
-  const admin = gatewayContainer.ports.find((port: { containerPort: number }) => port.containerPort === 4001);
+  const admin = gatewayContainer.ports.find(({ containerPort }) => containerPort === 4001);
   const pod = {
     __meta_kubernetes_namespace: 'default',
     __meta_kubernetes_pod_name: 'gateway-0',

@@ -57,6 +57,7 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
       gateway = spawnGateway({ ...settings, ...fixedLimits({}, build) }, join(build, 'dist/main.js'));
       await expect.poll(async () => (await fetch(`${admin}/ready`)).ok, { interval: 50 }).toBe(true);
     },
+    /** Ends the process by this signal, and resolves with its exit status. */
     async end(signal: 'SIGTERM' | 'SIGKILL') {
       const metrics = await (await fetch(`${admin}/metrics`)).text();
       for (const [, count] of metrics.matchAll(

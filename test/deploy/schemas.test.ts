@@ -7,7 +7,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { ROOT } from '../support/readme.js';
-import { deployed, kubernetes } from './files.js';
+import { deployed, type KubernetesObject, kubernetes } from './files.js';
 import { isPackageMissing } from './programs.js';
 
 const PACKAGES = join(ROOT, 'test/deploy/node_modules');
@@ -32,11 +32,6 @@ const TYPES: Readonly<Record<string, string>> = {
   'autoscaling/v2': 'autoscaling/v2',
   'networking.k8s.io/v1': 'networking/v1',
 };
-
-interface KubernetesObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
 
 /** Writes the objects as literals of their types, so that unknown names are errors. @returns TypeScript's errors */
 function typeErrors(objects: readonly KubernetesObject[], isPatch = false): readonly string[] {
@@ -70,7 +65,8 @@ describe.skipIf(isPackageMissing('kubernetes-types'))('kubernetes.yaml', () => {
   });
 
   it('kubernetes.yaml has a valid volume for Redis beside it', () => {
-    expect(typeErrors([parse(deployed('volume/claim.yaml'))])).toEqual([]);
-    expect(typeErrors([parse(deployed('volume/redis.yaml'))], true)).toEqual([]);
+    const claim = parse(deployed('volume/claim.yaml')) as KubernetesObject;
+    expect(typeErrors([claim])).toEqual([]);
+    expect(typeErrors([parse(deployed('volume/redis.yaml')) as KubernetesObject], true)).toEqual([]);
   });
 });
