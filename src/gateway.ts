@@ -21,7 +21,6 @@ import { createOperationQueue } from './scheduling/operation-queue.js';
 import { currentTracing } from './tracing.js';
 import type { OperationOutcome, RequestFacts, YogaContext } from './yoga.js';
 
-/** The settings, and the parts that the gateway uses. */
 export interface GatewayOptions extends Omit<PathOptions, 'schema' | 'executeForTool'> {
   /** The documents of the gateway's own pages, which are trusted, too. */
   readonly pageDocuments: readonly string[];
@@ -39,22 +38,17 @@ export type Answer =
   | { readonly response: PlainResponse; readonly outcome: OperationOutcome }
   | { readonly refusal: Refusal; readonly isByClient: boolean };
 
-/**
- * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded
- * yet, or the error that the cost is too high or the response too long. Undefined if GraphQL Yoga has to execute the
- * operation.
- */
+/** A response, a promise of a listing that is not loaded yet, or an exceeded limit. Undefined if only Yoga can execute. */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 
-/** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
-  /** Whether the request counts as an operation. Operations wait in a queue, other requests do not. */
+  /** Operations wait in a queue, other requests do not. */
   readonly isOperation: boolean;
   /** Reads the parameters in the operation's turn. Absent, or returns undefined, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
-  /** Called if the operation had to wait for its turn. True if the request was answered now: it is then not executed. */
+  /** Called if the operation had to wait for its turn. True if it has answered the request, which is then not executed. */
   readonly answerInTurn?: (() => boolean) | undefined;
-  /** Makes the request for GraphQL Yoga, with the request class that Yoga processes fastest. */
+  /** Makes the request for GraphQL Yoga. */
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
 
@@ -122,8 +116,7 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /**
-   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga. Yoga is slower, mostly because of the
-   * request and response objects of `fetch`.
+   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga.
    *
    * @returns no promise if the response was written at once: a promise would take a quarter of the whole time. A promise of
    *   undefined if `answerInTurn` has answered the request
@@ -170,7 +163,6 @@ export function createGateway(options: GatewayOptions) {
     return respondByYoga(request, { ...context, waitsUntil, costRefusal });
   }
 
-  /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
   function refuseAsOverloaded(isByClient: boolean): Answer {
     const message = `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`;
     const code: ErrorCode = 'OVERLOADED';
@@ -224,14 +216,9 @@ export function createGateway(options: GatewayOptions) {
       const yieldToQueue = () => queue.resume(client, refuseToResume);
       return createContext(contextOptions, { client, text, waitsUntil, requestId, yieldToQueue });
     };
+    const ofYoga = { schema: graph, documents, trusted, createContext: createYogaContext };
     return {
-      yoga: createYogaHandler({
-        ...options,
-        schema: graph,
-        documents,
-        trusted,
-        createContext: createYogaContext,
-      }),
+      yoga: createYogaHandler({ ...options, ...ofYoga }),
       pathAnswer: createPathAnswers({ ...options, schema: graph, executeForTool }),
     };
   }
@@ -242,13 +229,7 @@ export function createGateway(options: GatewayOptions) {
     return loading;
   }
 
-  return {
-    path,
-    isOperation,
-    resolve,
-    respond,
-    load,
-  };
+  return { path, isOperation, resolve, respond, load };
 }
 
 function refuseToResume(isByClient: boolean): never {

@@ -27,7 +27,6 @@ import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 import type { YogaContext } from './yoga.js';
 
-/** The settings, and the parts of the gateway that answer paths without GraphQL. */
 export interface PathOptions extends Config {
   readonly schema: GraphQLSchema;
   readonly snapshots: Snapshots;
@@ -42,10 +41,7 @@ export interface PathOptions extends Config {
   ) => Promise<string>;
 }
 
-/**
- * Creates the function that answers a request without GraphQL, with 404 for an unknown path. It returns undefined for a
- * request to the GraphQL endpoint.
- */
+/** Creates the function that answers a request without GraphQL. It returns undefined for a request to the endpoint. */
 export function createPathAnswers(options: PathOptions) {
   const { basePath, servedPaths, graphiql, compression, corsOrigins, snapshots } = options;
   const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
@@ -81,17 +77,10 @@ export function createPathAnswers(options: PathOptions) {
   const onOmitted = options.metrics.tokenListOmitted;
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(snapshots, onOmitted)));
   const serveText = (make: () => string) => serveFile(() => createTextFile(make()));
-  // The schema without the fields for federation, as in `schema.graphql` of the repository.
-  if (schema)
-    answers.set(
-      schema,
-      serveText(() => sdlOf(plainSchema)),
-    );
-  if (llms)
-    answers.set(
-      llms,
-      serveText(() => llmsText(facts)),
-    );
+  const serveSchema = serveText(() => sdlOf(plainSchema));
+  if (schema) answers.set(schema, serveSchema);
+  const serveLlms = serveText(() => llmsText(facts));
+  if (llms) answers.set(llms, serveLlms);
   for (const each of MONITORING_PATHS) {
     // If the port for operators is set, `/metrics` is served only there.
     const isServed = each !== '/metrics' || options.adminPort === undefined;

@@ -15,7 +15,7 @@ import { createAdminServer, createGatewayServer } from './server/server.js';
 
 /** This long after the port has closed, requests to the upstream are aborted: no response may wait longer. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
-/** This long after the port has closed, all open connections are destroyed. */
+/** The same for the end of all open connections. */
 const CUT_OFF_AFTER_MS = 7_000;
 /** The process ends this long after the port has closed, even if something still hangs. */
 const STOP_WITHIN_MS = 8_500;
@@ -41,7 +41,7 @@ async function run(config: Config): Promise<Stop> {
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
-    ...(destination ? { destination } : {}),
+    destination,
     secrets: secretsOf(config),
   });
   for (const { name, message } of nameWarnings(process.env)) log.warn({ name }, message);
@@ -131,17 +131,13 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 `;
 }
 
-/** The limit on open files; NaN if there is none, or if the system does not report it. */
+/** The limit on open files; NaN if none is known. */
 function fileHandles(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   return Number(report.userLimits?.open_files?.soft);
 }
 
-/**
- * Ends a process that could not start, with status 1. Writes a line of the log, or plain lines on a terminal.
- *
- * @param secrets texts to remove from the log
- */
+/** Ends a process that could not start. Writes a line of the log without the secrets, or plain lines on a terminal. */
 async function endWith(
   message: string,
   details: readonly string[] | undefined,
@@ -156,7 +152,7 @@ async function endWith(
   process.exit(1);
 }
 
-/** Tells the operator how to correct an error of the start. Undefined for an unexpected error. */
+/** How the operator can correct an error of the start. Undefined for an unexpected error. */
 function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config): string | undefined {
   const { code, port: failed = port } = error as NodeJS.ErrnoException & { readonly port?: number };
   const name = failed === adminPort ? 'ADMIN_PORT' : 'PORT';
@@ -169,7 +165,7 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
   return undefined;
 }
 
-/** What SIGTERM and SIGINT do once the gateway has started. Before that, they end the process at once. */
+/** What SIGTERM and SIGINT do once the gateway has started. */
 type Stop = (signal: NodeJS.Signals) => void;
 
 /** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */

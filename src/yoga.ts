@@ -16,7 +16,6 @@ import { useKnownMembers, useParameters } from './plugins/parameters.js';
 
 export type { OperationOutcome };
 
-/** The settings, and the parts of the gateway that GraphQL Yoga uses. */
 export interface YogaOptions extends Config {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
@@ -25,7 +24,6 @@ export interface YogaOptions extends Config {
   readonly log: Logger;
 }
 
-/** Facts about one request. */
 export interface RequestFacts extends Omit<OperationFacts, 'yieldToQueue'> {
   readonly requestId: string;
   /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */
@@ -39,7 +37,7 @@ export interface YogaContext extends RequestFacts {
   readonly costRefusal?: GatewayContext['cost']['refusal'];
 }
 
-/** Sets up GraphQL Yoga. Plugins run in the order of their list. */
+/** Plugins run in the order of their list. */
 export function createYogaHandler({ schema, basePath, documents, trusted, createContext, log }: YogaOptions) {
   const { fetchAPI, handleRequest } = createYoga<YogaContext, GatewayContext>({
     schema,

@@ -18,10 +18,7 @@ const FORMER_SETTINGS = new Map<string, string>([
 /** Variables with other names are not reported: such names can contain anything. */
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
-/**
- * Warns about former settings, and about variables whose names differ from a setting only by one typo, by letter case,
- * by the separators of words, or by `_FILE` at the end. Warnings do not contain the value, which can be a secret.
- */
+/** Warns about former and misspelt settings. Warnings do not contain the value, which can be a secret. */
 export function nameWarnings(env: Readonly<Record<string, string | undefined>>) {
   const known = [...SETTING_NAMES, ...SECRET_SETTINGS.map(fileVariable)];
   const warnings: { readonly name: string; readonly message: string }[] = [];

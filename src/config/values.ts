@@ -6,7 +6,6 @@ import { shown } from '../domain/text-limits.js';
 /** Throws a SettingError on an invalid value. */
 export type Parse<Value> = (text: string) => Value;
 
-/** An invalid value. Its message names the expected value and the actual one. */
 export class SettingError extends Error {
   /** @param actual a description, if the text can hold a secret; otherwise the text itself, quoted */
   constructor(expected: string, text: string, actual = shown(text)) {
@@ -30,7 +29,7 @@ export function timeOrNever(text: string): number {
   throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never', text);
 }
 
-/** A rate: `20` means 20 operations a second, and `20/100` also allows 100 at once. */
+/** `20` means 20 operations a second, and `20/100` also allows 100 at once. */
 export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
   const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];
   const perSecond = Number(number);
@@ -116,7 +115,6 @@ export function redisUrl(text: string): string {
   );
 }
 
-/** A path in the file system. */
 export function path(text: string): string {
   if (!text.includes('\0')) return text;
   throw new SettingError('a path', text);
@@ -177,7 +175,6 @@ function isNetwork(text: string): boolean {
   return isKnown && succeeds(() => proxyaddr.compile(text));
 }
 
-/** `*`, or origins separated by commas. */
 export function origins(text: string): '*' | readonly string[] {
   const listed = text.split(',').map((origin) => origin.trim());
   if (listed.length === 1 && listed[0] === '*') return '*';

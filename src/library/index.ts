@@ -83,7 +83,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     level: config.logLevel,
     readable: false,
     secrets: secretsOf(config),
-    ...(logTo ? { destination: logTo } : {}),
+    destination: logTo,
   });
   if (servesDemo(config)) log.warn(`${DEMO_LABEL}, because of demo: true`);
   const metrics = createMetrics({ ofProcess: false });

@@ -17,7 +17,7 @@ export interface LoggerOptions {
   /** Texts to remove from every line, such as keys and passwords, which an upstream may echo. */
   readonly secrets?: readonly string[];
   /** Where the lines go; standard output unless given. */
-  readonly destination?: DestinationStream;
+  readonly destination?: DestinationStream | undefined;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { RequestParameters } from '../execution/operation-writer.js';
 import type { ClientFinder } from '../http/client-address.js';
 import { requestIdFrom } from '../http/headers.js';
 import type { RequestHead } from '../http/operations.js';
-import type { TraceSpan } from '../tracing.js';
+import type { EndSpan } from '../tracing.js';
 import { type ReadBody, sendBody } from './bodies.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
@@ -31,7 +31,7 @@ export abstract class Exchange {
   /** When the request was complete and the earlier requests of its connection were answered, by `performance.now()`. */
   startedAt = 0;
   read: ReadBody = { bytes: 0 };
-  span: TraceSpan | undefined;
+  endSpan: EndSpan | undefined;
   /** The client, such as its address. All requests without a client count as one client. */
   abstract readonly client: string | undefined;
   /** Whether the request has an `X-Forwarded-For` that could not be used: `client` may be a proxy. */

@@ -33,7 +33,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
     const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
-    exchange.span?.end(
+    exchange.endSpan?.(
       {
         'gateway.cache': cache,
         'http.response.status_code': status,

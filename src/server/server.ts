@@ -20,8 +20,8 @@ export function createGatewayServer(options: GatewayServerOptions) {
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
   const traced = (exchange: NodeExchange) =>
-    tracing?.inRequest(exchange.request.headers, (span) => {
-      exchange.span = span;
+    tracing?.inRequest(exchange.request.headers, (end) => {
+      exchange.endSpan = end;
       respond(exchange);
     });
   return createHttpServer({ ...options, observer }, tracing ? traced : respond);

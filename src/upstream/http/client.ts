@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.js';
 import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
-import { currentTracing, type TraceSpan } from '../../tracing.js';
+import { currentTracing, type EndSpan } from '../../tracing.js';
 import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
 import { type BreakerState, createBackoff, LANES, type Lane } from './backoff.js';
 import {
@@ -109,7 +109,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   }
 
   function attempt(path: string, url: string): Promise<UpstreamAnswer> {
-    const observed = async (span?: TraceSpan, traceHeaders?: Readonly<Record<string, string>>) => {
+    const observed = async (endSpan?: EndSpan, traceHeaders?: Readonly<Record<string, string>>) => {
       const startedAt = performance.now();
       let failure: string | undefined;
       try {
@@ -119,7 +119,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
         throw error;
       } finally {
         metrics.upstreamRequest(service, path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
-        span?.end({}, failure);
+        endSpan?.({}, failure);
       }
     };
     const attributes = { 'gateway.upstream': service, 'gateway.path': path };
