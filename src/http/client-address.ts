@@ -24,7 +24,7 @@ export function clientOf(remoteAddress: string | undefined): string {
   return numbers.flatMap((two) => [two >> 8, two & 255]).join('.');
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. */
+/** The eight groups, without leading zeros. */
 function groupsOf(address: string): readonly string[] {
   // The URL parser normalises: lower case, the longest run of zeros as "::", an IPv4 address at the end as two groups.
   const { hostname } = new URL(`http://[${address}]`);

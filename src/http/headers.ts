@@ -17,9 +17,8 @@ export function requestIdFrom(given: string | null | undefined): string {
   return `${REQUEST_IDS}${count.toString(16).padStart(12, '0')}`;
 }
 
-/** The header that says whether the response cache was used (RFC 9211). Each response of the endpoint has it. */
+/** Whether the response cache was used (RFC 9211). Each response of the endpoint has this header. */
 export const CACHE_STATUS = 'cache-status';
-/** The value for a response from the cache. */
 export const HIT = 'gateway; hit';
 /** The value for all other responses of the endpoint: executed operations, refusals, the playground. */
 export const MISS = 'gateway; fwd=miss';
@@ -33,7 +32,6 @@ export function hasTag(ifNoneMatch: string | null | undefined, etag: string): bo
   return tags.includes(etag.replace(/^W\//, '')) || tags.includes('*');
 }
 
-/** The origins whose pages may read responses, or `*` for all. */
 export type CorsOrigins = '*' | readonly string[];
 
 const EXPOSED = [

@@ -21,7 +21,6 @@ export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;
 }
 
-/** The parts of a request that decide whether it counts as an operation. */
 export interface RequestHead {
   /** The HTTP method, with GET in place of HEAD. */
   readonly method: string;
@@ -30,7 +29,6 @@ export interface RequestHead {
   readonly accept?: string | null | undefined;
 }
 
-/** The path of the target, without a host and a query string. */
 export function pathIn(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
   const end = path.indexOf('?');

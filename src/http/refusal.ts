@@ -1,6 +1,5 @@
 /** Responses that are made without GraphQL, such as refusals. */
 
-/** A response that says why the request was refused. */
 export interface Refusal {
   readonly status: number;
   /** A few sentences for a person: the expected value, the actual one if that helps, and what to do next. */
@@ -12,7 +11,6 @@ export interface Refusal {
   readonly isLast?: boolean;
 }
 
-/** A response that is made without GraphQL. */
 export interface PlainResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

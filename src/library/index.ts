@@ -31,12 +31,10 @@ export interface Readiness {
   readonly reason?: string;
 }
 
-/** A writer of text, such as a stream. */
 export interface LineWriter {
   write(line: string): void;
 }
 
-/** Facts about a request that only the server around the gateway knows. */
 export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a

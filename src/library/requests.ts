@@ -69,10 +69,7 @@ export class FetchExchange extends Exchange {
 /** At most this many bytes of a refused body are read and dropped, for {@link REFUSED_BODY_GRACE_MS} at most. */
 const MAX_DROPPED_BYTES = 16 * 2 ** 20;
 
-/**
- * Reads the body of a request of `fetch` up to the limit. Further bytes are read for a while and dropped: a server resets
- * a connection with unread bytes, and then the client may never see the refusal.
- */
+/** Bytes beyond the limit are read for a while and dropped: otherwise the client may never see the refusal. */
 export async function readRequest({ method, body }: Request, maxBodyBytes: number): Promise<ReadBody> {
   if (method === 'GET' || method === 'HEAD') return { bytes: 0 };
   const chunks: Uint8Array[] = [];

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type DestinationStream } from 'pino';
 
 export interface LogDestination extends DestinationStream {
-  /** Writes the buffered lines now, as many as the system accepts. Call it at the end of the process. */
+  /** Call it at the end of the process. */
   flushNow(): void;
   /** Resolves when the system has accepted all lines so far, or after this time. */
   flush(withinMs: number): Promise<void>;
 }
 
-/** At most this many characters of unread lines are buffered (about ten thousand lines of requests). */
+/** The most characters of unread lines: about ten thousand lines of requests. */
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**

@@ -5,7 +5,6 @@ import { currentTracing } from '../tracing.js';
 /** A structured log: `log.info({ key: value }, 'sentence')`, `log.child({ key: value })`. */
 export type { Logger } from 'pino';
 
-/** The values of `LOG_LEVEL`, from the most lines to none. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -82,12 +81,10 @@ function secretParts(secrets: readonly string[]): readonly string[] {
  * line ends of some terminals and editors.
  */
 const INVISIBLE = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-/** One escape sequence of JSON. */
 const ESCAPES = /\\(?:u[0-9a-f]{4}|.)/gi;
 /** The start of a line in a stack: a position in the code, or the stack of a cause. */
 const STACK_LINE = /^(?: +at |caused by: )/;
 
-/** Escapes the characters so that the JSON still stands for the same value. */
 function escapedInJson(line: string): string {
   return line.replace(INVISIBLE, escapeOf);
 }
@@ -103,7 +100,6 @@ function escapedOnTerminal(line: string): string {
   return escaped.replace(INVISIBLE, (character) => `\\${escapeOf(character)}`);
 }
 
-/** Escapes an escape sequence once more if it stands for a control character. */
 function shown(sequence: string): string {
   return /^\p{Cc}$/u.test(String(JSON.parse(`"${sequence}"`))) ? `\\${sequence}` : sequence;
 }

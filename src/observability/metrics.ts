@@ -17,7 +17,6 @@ const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 type BreakerState = (typeof BREAKER_STATES)[number];
 
-/** The help of each metric, as Prometheus shows it. */
 const HELP = {
   gateway_listing_state:
     'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
@@ -91,7 +90,6 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
-/** One value of a metric. */
 export interface Sample {
   readonly labels?: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -103,7 +101,6 @@ export interface Sample {
 const stateSamples = (states: readonly string[], current: string, labels?: Sample['labels']) =>
   states.map((state): Sample => ({ labels: { ...labels, state }, value: Number(state === current) }));
 
-/** The sample of a value; none for null and undefined. */
 const samplesOf = (value: number | null | undefined): readonly Sample[] => (value == null ? [] : [{ value }]);
 
 /** The gauges of each listing, without the label `listing`. */
@@ -141,9 +138,9 @@ const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) 
   ['gateway_sweep_stopped', ({ isStopped }) => Number(isStopped)],
 ];
 
-/** After its last refusal, a client counts as refused for this long (milliseconds). */
+/** After its last refusal, a client counts as refused for this long. */
 const RECENT_MS = 60_000;
-/** The largest number of refused clients that the gauge can count. That many take about 2 MB. */
+/** The most refused clients that the gauge can count: they take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
 /** The limits of the buckets for attempts, in seconds: from an answer of a nearby cache to an attempt that times out. */
@@ -152,8 +149,7 @@ const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates the metrics of one gateway, in their own registry. The gateway defines the small set of values of each label.
- * Values never come from clients, because each new value is kept until the process ends.
+ * Values of labels never come from clients, because each new value is kept until the process ends.
  *
  * @param ofProcess whether to include metrics of the process, such as its memory
  */
@@ -233,10 +229,7 @@ export function createMetrics({ ofProcess = true } = {}) {
     return registry.metrics();
   }
 
-  /**
-   * The functions that report. {@link HELP} says what they count. Each `watch` function adds metrics, whose values come
-   * from the given function at each scrape.
-   */
+  /** {@link HELP} says what these functions report. `watch` functions add metrics, whose values are read at each scrape. */
   return {
     requests,
     /** @param client as `RATE_LIMIT` counts it; not used as a label */
@@ -273,7 +266,6 @@ export function createMetrics({ ofProcess = true } = {}) {
       breakers[lane].set(upstream, state);
     },
     conflictingRouteRows: (count: number) => conflicts.inc(count),
-    /** @param heldBackFor the reasons why the listing is held back, from a closed set */
     refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });

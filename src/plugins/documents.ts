@@ -7,7 +7,6 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 import type { Documents } from '../execution/documents.js';
 import { persistedHash, requestError, type TrustedDocuments } from '../execution/trusted-documents.js';
 
-/** Puts the text of a trusted document in place of its id, and refuses documents that must not be executed. */
 export function useTrustedDocuments(
   trusted: TrustedDocuments,
 ): Plugin<object, { readonly isOwn?: boolean | undefined }> {

@@ -110,10 +110,7 @@ const MAX_QUOTED_MEMBERS = 50;
 /** If invalid variables have more characters, only one error is made: to quote a megabyte takes 15 ms. */
 const MAX_QUOTED_TEXT = 100_000;
 
-/**
- * Refuses an operation if its variables are invalid. Also refuses it if it exceeds a limit: by the cost of its root
- * fields, or as the operation writer has found (`costRefusal`). Undefined if the operation may be executed.
- */
+/** Refuses an operation if its variables are invalid, or if it exceeds a limit. */
 function refusalOf(
   args: ExecutionArgs,
   { cost, costRefusal, introspection }: ExecutionContext,
@@ -144,7 +141,7 @@ function refusalOf(
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
 
-/** Measures the variables. `members`: those of the largest object. `characters`: the length of all texts and member names. */
+/** `members`: those of the largest object. `characters`: the length of all texts and member names. */
 function sizeOf(variables: object): { readonly members: number; readonly characters: number } {
   let members = 0;
   let characters = 0;
@@ -164,7 +161,7 @@ function sizeOf(variables: object): { readonly members: number; readonly charact
   return { members, characters };
 }
 
-/** The error inside a GraphQL error, or inside several nested ones; undefined if there is none. */
+/** The error inside one or several nested GraphQL errors. */
 function causeOf(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError) cause = cause.originalError;
@@ -221,7 +218,6 @@ const INTERNAL = {
     'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
 };
 
-/** Longer error messages are cut: they repeat long texts of the client. */
 const MAX_LENGTH = 2_000;
 /** A cut message keeps this many characters at each end. Its end often names the expected value. */
 const HALF = 900;

@@ -15,12 +15,10 @@ const MAX_FIRST_IN_PROGRESS = MAX_IN_PROGRESS / 5;
  * about as long as one operation.
  */
 const SLICE_MS = 1;
-/**
- * Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations.
- */
+/** Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations. */
 const MAX_TURNS = 20;
 
-/** How many connections the servers of this process have accepted. */
+/** Connections of all servers of this process. */
 let accepted = 0;
 subscribe('net.server.socket', () => {
   accepted++;
@@ -40,10 +38,8 @@ function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
 }
 
 /**
- * Creates the queue that all operations of a gateway share. It runs one operation at a time. When that one waits for
- * something, the next one runs. The event loop can serve health checks and cached responses whenever an operation waits,
- * and before the next operation if a millisecond is over. Clients take turns (round-robin), so that a client with many
- * operations delays only its own operations.
+ * Runs one operation at a time. When that one waits for something, the next one runs. The event loop can serve health
+ * checks and cached responses whenever an operation waits, and before the next operation if a millisecond is over.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused
@@ -51,7 +47,7 @@ function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
 export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSeconds: number) => void) {
   const waiting = createFairQueue<{ run(): void; refuse(): void }>(MAX_WAITING);
   let isRunning = false;
-  /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
+  /** Until this time, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
   const inProgressByClient = new Map<string | undefined, number>();
   let inProgress = 0;
@@ -122,7 +118,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
 
   return {
     /**
-     * Executes an operation in its turn. The turn ends when the operation first waits for something.
+     * The turn ends when the operation first waits for something.
      *
      * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
      *   progress. Its argument says whether other operations of this client are the cause
@@ -158,8 +154,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       }
     },
     /**
-     * Waits for another turn of an operation in progress. Call it after waiting for something that many operations wait
-     * for, such as a response of the upstream: otherwise all of them would resume at once.
+     * Call it after waiting for something that many operations wait for, such as a response of the upstream: otherwise all
+     * of them would resume at once.
      *
      * @param refuse called if the queue is full. Its result is returned; otherwise undefined
      */
@@ -174,7 +170,6 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       };
       return inTurn<Refusal | undefined>(client, resumed, refuse);
     },
-    /** How many operations have begun and not ended; most of them wait for the upstream. */
     get inProgress() {
       return inProgress;
     },

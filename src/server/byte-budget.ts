@@ -38,10 +38,7 @@ class Holdings {
 
 export type ByteBudget = ReturnType<typeof createByteBudget>;
 
-/**
- * Creates a bound on how many bytes all clients together hold in memory. The bound must be several times as large as
- * the largest buffer: otherwise large buffers would evict each other.
- */
+/** The bound must be several times as large as the largest buffer: otherwise large buffers would evict each other. */
 export function createByteBudget(maxBytes: number) {
   const all = new Holdings();
   const byClient = new Map<string, Holdings>();
@@ -76,7 +73,6 @@ export function createByteBudget(maxBytes: number) {
       }
       return () => remove(reservation);
     },
-    /** The bytes that are reserved now. */
     get bytes() {
       return all.bytes;
     },

@@ -23,7 +23,7 @@ export interface CacheableRequest extends RequestHead {
   parsed?: { readonly parameters: RequestParameters | undefined };
 }
 
-/** One request and its response. Exactly one response is sent. */
+/** Exactly one response is sent. */
 export abstract class Exchange {
   abstract readonly method: string;
   /** The target of the request, as it was sent; in an exchange of `fetch`, its path and query string. */
@@ -65,17 +65,10 @@ export abstract class Exchange {
   /** A header of the request. The values of a header that was sent several times are joined. */
   abstract header(name: string): string | undefined;
 
-  /**
-   * Creates the request for GraphQL Yoga. The request is aborted when the client no longer waits for the response.
-   *
-   * @throws NotAPath if the target of the request is not a path
-   */
+  /** The request for GraphQL Yoga. It is aborted when the client no longer waits. Throws {@link NotAPath}. */
   abstract toRequest(RequestClass: typeof Request): Request;
 
-  /**
-   * The method and body for {@link toRequest}. HEAD is answered like GET. A body without a type is passed as bytes:
-   * `fetch` would give a text the type `text/plain`.
-   */
+  /** For {@link toRequest}. A body without a type is passed as bytes: `fetch` would give a text the type `text/plain`. */
   protected init() {
     const { method, contentType } = this.cacheable;
     const { body = null } = this.read;
@@ -84,8 +77,6 @@ export abstract class Exchange {
   }
 
   /**
-   * Sends a whole response.
-   *
    * @param headers names and values, alternating
    * @param parts the body, which must not change afterwards
    * @param isLast whether to close the connection
@@ -110,7 +101,7 @@ export interface NodeRequest extends IncomingMessage {
 /** What all exchanges of one server share. */
 export interface NodeServerFacts {
   readonly findClient: ClientFinder;
-  /** Bounds the responses that clients have not read yet; no bound unless given. */
+  /** Bounds the responses that clients have not read yet. */
   readonly unread?: ByteBudget | undefined;
   /** Whether the server is stopping: then each response closes its connection. */
   readonly isStopping: boolean;
@@ -194,8 +185,7 @@ export class NodeExchange extends Exchange {
   }
 }
 
-/** At most this many characters of a refused target are put into a path (see `urlOf`). */
-const MAX_SHOWN = 500;
+const MAX_REFUSED_TARGET = 500;
 
 /**
  * Makes the URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
@@ -213,5 +203,5 @@ function urlOf(target: string, host = ''): URL | undefined {
     if (url.pathname === path.split('?', 1)[0]) return url;
   }
   // The path that does not exist: the target as one segment.
-  return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_SHOWN))}`);
+  return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_REFUSED_TARGET))}`);
 }

@@ -19,7 +19,6 @@ export interface HttpServerOptions
   extends Pick<Config, 'maxBodyBytes' | 'maxConnections' | 'trustedProxies'> {
   readonly metrics?: Pick<Metrics, 'connectionCut'> | undefined;
   readonly log: Logger;
-  /** Sends and reports the server's own refusals. */
   readonly observer: RequestObserver;
 }
 
@@ -31,18 +30,15 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first and no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/**
- * A request with more headers is refused. In small headers, the 16 KiB of a head would take 100 kB of memory until the
- * request is whole. Common servers and proxies have the same limit.
- */
+/** A request with more headers is refused: in small headers, the 16 KiB of a head would take 100 kB of memory. */
 const MAX_HEADERS = 100;
 /** A request is estimated to take this many bytes beside its body and headers. */
 const REQUEST_BYTES = 4_096;
-/** A connection that is open when the port closes may still send its next request for this long. */
+/** After the port has closed, an open connection may still send its next request for this long. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /**
- * Creates the server. Only `listen` opens a port.
+ * Only `listen` opens a port.
  *
  * @param handle called with each request that the server does not refuse, after its body was read or was
  *   found too large; pipelined requests are handled one after the other
@@ -137,12 +133,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
   });
 
   return {
-    /**
-     * Opens the port. Port 0 stands for any free port.
-     *
-     * @returns the address to open, such as `http://127.0.0.1:4000`
-     * @throws an error of `node:net`, such as EADDRINUSE
-     */
+    /** Returns the address, such as `http://127.0.0.1:4000`. Throws an error of `node:net`, such as EADDRINUSE. */
     async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
       // Without a listener, an error such as too many open files would end the process.
@@ -152,9 +143,8 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       return `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${opened}`;
     },
     /**
-     * Stops, and gives open requests time to end. The server serves as before for `lameDuckMs`. Then it closes the
-     * port, and sends `Connection: close` with each response. Connections that are still open `withinMs` after this
-     * call are destroyed. The promise resolves when all connections are closed.
+     * Serves as before for `lameDuckMs`. Then closes the port, and gives open requests time to end: until `withinMs`
+     * after this call. The promise resolves when all connections are closed.
      */
     async drain(lameDuckMs: number, withinMs: number): Promise<void> {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);

@@ -7,10 +7,7 @@ import type { Metrics } from '../observability/metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
 
-/**
- * Creates the function that limits the executed operations of each client. Call it before an operation is executed: it
- * counts the operation, and returns a refusal if the client has exceeded the limit.
- */
+/** Creates the function that counts an operation, and returns a refusal if its client has exceeded the limit. */
 export function createOperationLimit(
   limit: ClientLimit,
   trustedProxies: Config['trustedProxies'],
@@ -41,7 +38,7 @@ const UNKNOWN_CLIENT =
 /** The name of the only policy in the `RateLimit` headers. */
 const POLICY = '"operations"';
 
-/** Makes the refusal of an operation beyond the limit. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
+/** The headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1_000);
   return {

@@ -5,7 +5,6 @@ import type { ErrorCode } from '../domain/error-codes.js';
 import { CACHE_STATUS, MISS, requestIdFrom } from '../http/headers.js';
 import { plainRefusal, type Refusal } from '../http/refusal.js';
 
-/** The response to an internal error, whose cause is only logged. */
 export const INTERNAL_ERROR: Refusal = {
   status: 500,
   message: 'Unexpected error.',
@@ -22,22 +21,16 @@ export const ENCODED_BODY: Refusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/**
- * The refusal of a body that is too large, or would take long to parse.
- *
- * @param limit the limit that the body exceeds, such as "1048576 bytes" or "64 levels of objects and arrays"
- */
+/** @param limit such as "1048576 bytes" or "64 levels of objects and arrays" */
 export function tooLargeBody(limit: string): Refusal {
   const message = `Expected a request body of at most ${limit}, got more.`;
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
-/** The refusal of a request with too many headers. Its body is not read. */
 export function tooManyHeaders(limit: number): Refusal {
   return { status: 431, message: `Expected at most ${limit} request headers, got more.`, isLast: true };
 }
 
-/** The refusal while unfinished requests use too much memory. After five seconds, some of these requests have probably ended. */
 export const TOO_MANY_REQUEST_BYTES: Refusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',

@@ -19,10 +19,7 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>;
 
 const NO_CODES: readonly string[] = [];
 
-/**
- * Creates the observer. For each request of a client, exactly one of `answered`, `refuse` and `unreadable`
- * must be called. On `ADMIN_PORT` only refusals use the observer, and are not logged.
- */
+/** For each request of a client, exactly one of `answered`, `refuse` and `unreadable` must be called. */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? createRequestMetrics();
   const logRequest = createRequestLog(options.log, options.logRequests, options.basePath);
@@ -61,7 +58,6 @@ export function createRequestObserver(options: RequestObserverOptions) {
   }
 
   return {
-    /** Call it when the execution of a request begins, and `ended` when that request is answered or has failed. */
     began: metrics.began,
     ended: metrics.ended,
     /** Call it after the response was passed on, or if the client has closed the connection. */

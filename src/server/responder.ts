@@ -24,7 +24,7 @@ import { commonHeaders, createResponseHeaders, sendComplete, sendPlain } from '.
 export interface ResponderOptions extends Config {
   readonly gateway: Omit<Gateway, 'load'>;
   readonly checkDependencies: DependencyCheck;
-  /** The limit on the estimated size of the response cache, in bytes; 24 MiB unless given. */
+  /** {@link MAX_CACHE_BYTES} unless given. */
   readonly maxCacheBytes?: number;
   readonly clientLimit?: ClientLimit | undefined;
   readonly observer: RequestObserver;
@@ -34,12 +34,12 @@ export interface ResponderOptions extends Config {
 
 /** The most parts of a body longer than {@link MAX_SHORT_LENGTH}: a body of 1 MiB can have 13,000 keys of tokens. */
 const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
-/** The default size of the response cache: an eighth of the memory that `.deploy` reserves for a gateway. */
+/** An eighth of the memory that `.deploy` reserves for a gateway. */
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** A request waits at most this long (ms) for an equal one in progress. Then it is executed. */
 const COALESCE_WITHIN_MS = 1_000;
 
-/** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
+/** Creates the function that responds to a request after its body was read. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
   const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
@@ -80,19 +80,13 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return true;
   }
 
-  /** Reports the response once it was sent. */
   function answered(exchange: Exchange, facts: AnsweredFacts, sending: Promise<void> | undefined) {
     if (sending) return sending.then(() => observer.answered(exchange, facts));
     observer.answered(exchange, facts);
     return undefined;
   }
 
-  /**
-   * Cache miss: executes the request. Equal concurrent requests share one execution.
-   *
-   * @param key undefined for a request that is new or cannot be cached
-   * @returns a promise unless the response was sent at once
-   */
+  /** @param key undefined for a request that is new or cannot be cached. Returns a promise unless the response was sent */
   function execute(key: string | undefined, exchange: Exchange) {
     const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);
@@ -142,7 +136,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     else await execute(key, exchange);
   }
 
-  /** Sends a response without errors. Caches it if there is a key and its dependencies are current. */
+  /** Sends a response without errors, and caches it if its dependencies are current. */
   function sendExecuted(
     key: string | undefined,
     exchange: Exchange,
@@ -239,10 +233,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   };
 }
 
-/**
- * Finds the limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to
- * parse. Only the parts of JSON can be counted, so a long body of any other type is refused.
- */
+/** The limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to parse. */
 function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;
   const isJson = /^application\/(graphql\+)?json *(;|$)/i.test(contentType);

@@ -21,7 +21,6 @@ export interface CompleteResponse {
   readonly body: Body;
 }
 
-/** A response that can be sent again while its dependencies are current. */
 interface CachedResponse extends CompleteResponse {
   readonly dependencies: Dependencies;
   /** When the response was made, in milliseconds since 1970. */
@@ -42,8 +41,7 @@ const RESPONSE_BYTES = 2_000;
 const KEY_BYTES = 500;
 
 /**
- * Creates an empty cache of responses by cache key, of bounded size. The cache does not check whether an entry is
- * current.
+ * The cache does not check whether an entry is current.
  *
  * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
@@ -73,9 +71,8 @@ export function createResponseCache(
   const isTextKnown = createSeenBefore();
 
   /**
-   * The key of a request, the same for requests that differ only in white space, comments, the order of
-   * members, or ignored members. With `extensions`, white space and comments make a difference. An unusual
-   * request has no key, and is executed each time.
+   * The same for requests that differ only in white space, comments (except with `extensions`), the order of members,
+   * or ignored members. An unusual request has no key, and is executed each time.
    */
   function canonicalKey(request: CacheableRequest): string | undefined {
     const parameters = isQuickToParse(request.body) ? resolve(parametersOf(request, path)) : undefined;
@@ -108,10 +105,9 @@ export function createResponseCache(
       if (known !== undefined || text.length > MAX_KEYED_LENGTH) return known;
       return isTextKnown(text) ? computeKey(request, text) : undefined;
     },
-    /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
+    /** Equal for requests that mean the same. Undefined if the response cannot be cached. */
     cacheKey: (request: CacheableRequest) => computeKey(request, textOf(request)),
     responses,
-    /** The estimated bytes of the cached responses and of the texts of their requests, and the number of responses. */
     size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
 }

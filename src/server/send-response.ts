@@ -9,12 +9,9 @@ import type { CacheableRequest, Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
 
 /**
- * Sends a complete response with its caching headers. GET, HEAD and QUERY also get `ETag` and `Cache-Control: public`, and
- * their conditional requests are answered with 304. POST gets `Age` if the response is cached.
- *
  * @param staleListings the value of `x-stale-listings`; undefined if everything in the response is fresh
  * @param info undefined if caches must not store the response
- * @param ageMs the age of a cached response, in milliseconds; undefined for a new one
+ * @param ageMs the age of a cached response; undefined for a new one
  * @returns a promise if the body must be compressed first
  */
 export function sendComplete(
@@ -89,7 +86,7 @@ function typeFor(accept: string): string | undefined {
   return undefined;
 }
 
-/** The headers that every response to a client has, as alternating names and values. */
+/** The headers of every response, as alternating names and values. */
 export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): string[] {
   const cors = corsHeaders(corsOrigins, exchange.header('origin'));
   return ['x-content-type-options', 'nosniff', 'x-request-id', exchange.requestId, ...cors];
@@ -99,8 +96,7 @@ export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): str
 const OF_SERVER = ['connection', 'content-length', 'transfer-encoding'];
 
 /**
- * Sends any response but those of {@link sendComplete}. A `Buffer` as its body is not copied: all clients share the file
- * of a page.
+ * Sends any response but those of {@link sendComplete}.
  *
  * @param others headers besides those of the response, alternating names and values
  * @returns false if another response has begun (see `Exchange.send`)

@@ -14,7 +14,6 @@ export interface GatewayServerOptions extends Omit<ResponderOptions, 'observer'>
   readonly metrics: Metrics;
 }
 
-/** Creates the server for clients. Only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions) {
   const observer = createRequestObserver(options);
   const respond = createResponder({ ...options, observer });
@@ -27,23 +26,14 @@ export function createGatewayServer(options: GatewayServerOptions) {
   return createHttpServer({ ...options, observer }, tracing ? traced : respond);
 }
 
-/** Enough for probes and a few scrapers. */
-const MAX_ADMIN_CONNECTIONS = 100;
-/** `POST /refresh` needs no body. */
-const MAX_ADMIN_BODY_BYTES = 1_024;
 const NOTHING_HERE = plainRefusal({ status: 404, message: 'Nothing is here.' });
 
-/** Creates the server for operators: monitoring paths and `POST /refresh`. Connections and bodies have lower limits. */
+/** Creates the server for operators: monitoring paths and `POST /refresh`. */
 export function createAdminServer(monitoring: Monitoring, refresh: RefreshAnswer, log: Logger) {
   const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', basePath: '', log });
-  const options = {
-    maxBodyBytes: MAX_ADMIN_BODY_BYTES,
-    maxConnections: MAX_ADMIN_CONNECTIONS,
-    trustedProxies: [],
-    observer,
-    log,
-  };
-  return createHttpServer(options, (exchange) => {
+  // Enough for probes and a few scrapers, and for `POST /refresh`, which needs no body.
+  const limits = { maxBodyBytes: 1_024, maxConnections: 100, trustedProxies: [] };
+  return createHttpServer({ ...limits, observer, log }, (exchange) => {
     const { method, url } = exchange;
     const [path = '/'] = url.split('?');
     // Browsers send an Origin header with each POST of a page. A foreign page must not trigger a refresh.

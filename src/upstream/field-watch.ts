@@ -12,19 +12,17 @@ export interface FieldWatchMetrics {
 const MAX_FIELDS = 200;
 /** One log line names at most this many fields for each kind of change. */
 const MAX_SHOWN = 20;
-/** Longer names are cut to this length (UTF-16 code units) before they are compared and logged. */
+/** Longer names are cut before they are compared and logged. */
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Creates the watch for one service. For each listing, the first answer with rows sets the known fields. After later
- * answers the watch logs fields that no row had before, and fields that a row lacks although all rows had them before.
- * Each field is logged at most once. The fields of objects in a row count, too, one level deep.
+ * Creates the watch for one service. The first answer with rows sets the known fields of a listing. Each field is logged
+ * at most once. The fields of objects in a row count, too, one level deep.
  */
 export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger) {
   /** By listing: each field that a row has had so far, and whether all rows have had it. */
   const known = new Map<string, Map<string, boolean>>();
 
-  /** @param rows all rows of an answer, which can have any form */
   return async (listing: string, rows: readonly unknown[]): Promise<void> => {
     const counts = new Map<string, number>();
     await forEachInSteps(rows, (row) => countFields(row, '', counts));

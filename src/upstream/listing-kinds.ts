@@ -28,9 +28,9 @@ import { logoUrlOf } from './logo-url.js';
 
 /** A higher price counts as an error of the upstream: the token is then served without a price. */
 const MAX_PRICE_USD = 1e9;
-/** At most this many rejected rows are reported. Further ones are only counted. */
+/** Further rejected rows are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
-/** The guard gets at most this many contradictory rows of a key. Further ones only count as rejected. */
+/** The guard gets at most this many contradictory rows of a key. */
 const MAX_CONTRADICTORY = 10;
 
 /** A bounded text. If a text is too long, valibot's message does not contain the text, so the log stays small. */
@@ -75,7 +75,6 @@ const tokenEntries = {
   logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
 };
 
-/** The form of the tokens of one service. The parsed rows of all services have the same form. */
 type TokenForm = v.GenericSchema<
   unknown,
   Omit<Token, 'price' | 'heldBack'> & { readonly price: Pick<Price, 'usd'> | null }
@@ -95,7 +94,7 @@ export const valueTransferToken: TokenForm = v.pipe(
 /** How to read and compare the rows of a listing, whatever its service. */
 export interface ListingKind<Row> {
   readonly name: keyof ListingRows;
-  /** The identity of a row. It reads only `chainKey` and `address`. */
+  /** It reads only `chainKey` and `address`. */
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
@@ -107,13 +106,13 @@ export interface ListingKind<Row> {
   ) => Promise<Fetched<Row>>;
   /** The content of the row as text: equal for rows that differ only in their prices. */
   readonly contentOf: (row: Row) => string;
-  /** The row with another value of a guarded fact. The value has the form in which it is shown. */
+  /** @param value has the form in which it is shown */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
   /** The row without its price, marked with the facts that are held back. */
   readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
-  /** The price in US dollars. Absent for kinds of rows without prices. */
+  /** Absent for kinds of rows without prices. */
   readonly priceOf?: (row: Row) => number | undefined;
-  /** The row with another price, in US dollars; null removes the price. */
+  /** @param usd null removes the price */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
   /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
   readonly lookalikeOf: (row: Row) => string | undefined;
@@ -183,10 +182,7 @@ export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<
   tokens: TOKENS,
 };
 
-/**
- * Checks rows, rejects bad ones, and finds contradictory rows. Rejects with UPSTREAM_MALFORMED if all are bad.
- * `rowFrom` makes the row to serve from a checked row.
- */
+/** Rejects with UPSTREAM_MALFORMED if all rows are bad. @param rowFrom makes the row to serve from a checked row */
 async function parseRows<Checked extends object, Row>(
   { name, keyOf, guarded }: ListingKind<Row>,
   form: v.GenericSchema<unknown, Checked>,

@@ -21,7 +21,6 @@ export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
   readonly log: Logger;
 }
 
-/** The differences between the services. */
 export interface ServiceForm {
   /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
@@ -42,10 +41,8 @@ export function createRestService(
   const watchFields = createFieldWatch(metrics, log);
 
   /**
-   * Fetches the unchecked rows of all pages. All rows get the same age: that of the oldest page, at the time of the first
-   * request. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
-   *
-   * @param request the request for the first page; its path is also the name of the array of rows
+   * Fetches the unchecked rows of all pages, which are in the array with the name of the path. All get the age of the
+   * oldest page. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
    */
   async function fetchRows(request: UpstreamRequest) {
     const name = request.path;
@@ -101,7 +98,7 @@ export function createRestService(
   };
 }
 
-/** Requests the first page. For routes, HTTP 422 means that the token is unknown, and so has no routes. */
+/** For routes, HTTP 422 means that the token is unknown, and so has no routes. */
 async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
   try {
@@ -115,11 +112,10 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
   }
 }
 
-/** The unchecked rows of an answer. @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }` */
+/** The unchecked rows of an answer. */
 export function rowsOf(name: string, json: unknown): readonly unknown[] {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw malformed(`expected a JSON object with an array "${name}", got ${describeType(json)}`);
-  }
   const { [name]: rows } = json as Readonly<Record<string, unknown>>;
   if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${describeType(rows)}`);
   return rows;

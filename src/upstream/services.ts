@@ -14,7 +14,7 @@ import {
 import { valueTransferToken } from './listing-kinds.js';
 import { createRestService, type ServiceForm } from './service.js';
 
-/** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in `source` of a listing. */
+/** By the name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 const SERVICES = {
   /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: {
@@ -30,12 +30,9 @@ const SERVICES = {
     forms: { tokens: valueTransferToken },
     isPaged: true,
     routeQuery({ srcChainKey, srcToken }) {
-      if (srcChainKey === undefined) {
-        throw new GatewayError(
-          'BAD_USER_INPUT',
-          'Expected "srcChainKey" beside "srcToken", got none: one address can exist on several chains. Give the chainKey of its chain.',
-        );
-      }
+      const message =
+        'Expected "srcChainKey" beside "srcToken", got none: one address can exist on several chains. Give the chainKey of its chain.';
+      if (srcChainKey === undefined) throw new GatewayError('BAD_USER_INPUT', message);
       return { transferrableFromChainKey: srcChainKey, transferrableFromTokenAddress: srcToken };
     },
   },
@@ -58,10 +55,7 @@ interface ServiceAddress {
   readonly form: ServiceForm;
 }
 
-/**
- * The service that gets the requests, and its successor, if it has one. Without `upstreamUrl`, the one service is the demo
- * data in the form of v1.
- */
+/** The service that gets the requests, and its successor, if it has one. The demo data has the form of v1. */
 function chosenServices(config: Config): readonly [ServiceAddress, ...ServiceAddress[]] {
   const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = config;
   if (url === undefined) return [{ source: 'demo', url: 'demo', form: SERVICES.v1 }];
@@ -72,7 +66,7 @@ function chosenServices(config: Config): readonly [ServiceAddress, ...ServiceAdd
   return [first, { source: successor, url: successorUrl, form: SERVICES[successor] }];
 }
 
-/** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
+/** The services whose stored rows may be served. */
 export function fingerprintsOf(config: Config): ServiceFingerprints {
   return Object.fromEntries(chosenServices(config).map(({ source, url }) => [source, fingerprint(url)]));
 }
@@ -83,7 +77,6 @@ export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessor
   return fingerprint(JSON.stringify(services));
 }
 
-/** Creates the service. With {@link AUTO} and a `successorUrl`, it is v1 with failover to its successor. */
 export function createUpstream(options: UpstreamOptions) {
   const opened: UpstreamHttp[] = [];
 
@@ -107,9 +100,8 @@ const ADVICE =
   'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
- * Creates a service that uses v1 at first. After v1 has said that a listing is gone, and the successor has sent it, only
- * the successor is used. `switchTo` has the same effect. The call that finds v1 gone is repeated at the successor. If
- * the successor fails, too, the next call tries v1 first again.
+ * After v1 has said that a listing is gone, and the successor has sent it, only the successor is used. `switchTo` has the
+ * same effect. If the successor fails, too, the next call tries v1 first again.
  */
 function createFailoverService(
   v1: Service,

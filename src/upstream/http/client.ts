@@ -20,7 +20,6 @@ import {
 import { ageOf, headOf, readJson } from './read-json.js';
 
 export interface UpstreamHttpOptions extends Config, AdmissionOptions {
-  /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
   readonly metrics: UpstreamMetrics;
   readonly log: Logger;
@@ -29,14 +28,13 @@ export interface UpstreamHttpOptions extends Config, AdmissionOptions {
 export interface UpstreamMetrics {
   /** Called at the end of each attempt. @param outcome `ok` or the error's code */
   readonly upstreamRequest: (service: ServiceName, path: string, outcome: string, seconds: number) => void;
-  /** Called with the state of the breaker of each lane, at the start and at every change. */
   readonly breaker: (service: ServiceName, state: BreakerState, lane: Lane) => void;
 }
 
 export interface UpstreamAnswer {
   readonly json: unknown;
   readonly bytes: number;
-  /** When the successful attempt was sent (milliseconds since 1970). */
+  /** Milliseconds since 1970. */
   readonly sentAt: number;
   readonly ageMs: number;
 }
@@ -68,7 +66,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   });
   const backoff = createBackoff(
     (lane, state, before) => {
-      // A failed probe opens the breaker again, which is logged at debug level only.
       const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
       log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
       metrics.breaker(service, state, lane);
@@ -86,7 +83,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const admit = createAdmission(options, backoff, closing.signal);
   const tracing = currentTracing();
 
-  /** Sends the request, and retries it after a transient failure. Rejects with UpstreamErrors only. */
+  /** Retries after a transient failure. Rejects with UpstreamErrors only. */
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, lane, clients = UNKNOWN_CLIENT } = request;

@@ -3,12 +3,9 @@ import type { Response } from 'undici';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
-/** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
+/** Long enough for a short fault, short enough for a client. */
 const FIRST_RETRY_PAUSE_MS = 200;
-/**
- * The longest wait for the end of a pause, or before a retry. If the delay is longer, the request fails, and the caller
- * decides when to try again.
- */
+/** The longest wait for the end of a pause, or before a retry. If the delay is longer, the request fails. */
 export const MAX_WAIT_MS = 10_000;
 /** An address that is gone gets no requests for this long; each further such answer in a row doubles the time. */
 export const GONE_PAUSE_MS = 60_000;
@@ -35,10 +32,7 @@ export function goneFromBody(json: unknown, url: string): UpstreamError | undefi
   return gone(200, `${url}: HTTP 200 with an error that says "deprecated"`);
 }
 
-/**
- * Whether an error says "deprecated". The word does not count if the query of the URL has it, too: the error can repeat
- * this text of a client.
- */
+/** The word does not count if the query of the URL has it, too: the error can repeat this text of a client. */
 function saysDeprecated(text: string, url: string): boolean {
   return SAYS_DEPRECATED.test(text) && !/\?.*deprecated/is.test(url);
 }
@@ -57,7 +51,7 @@ function millisecondsOf(value: string | null): number | undefined {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
-/** The wait before the next attempt (ms): exponential backoff with jitter; undefined if a retry cannot help. */
+/** The wait before the next attempt (ms); undefined if a retry cannot help. */
 export function retryDelay(attempt: number, { code, status = 0, retryAfterMs = 0 }: UpstreamError) {
   const isTransient =
     code === 'UPSTREAM_TIMEOUT' ||
@@ -74,7 +68,6 @@ export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
-/** The error for a request that is not sent, or is aborted, because the gateway stops. */
 export function stoppingError(): UpstreamError {
   const message =
     'The gateway is stopping and sends no more requests to the upstream. Try again in a few seconds.';

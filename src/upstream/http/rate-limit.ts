@@ -2,9 +2,9 @@
 export interface RateLimiter {
   /**
    * Acquires the permit for one request, which must then be sent at once. Returns 0, or the wait until the next try (ms).
+   * In Redis, waiting listings and routes take turns.
    *
    * @param key the same for all requests that are paused together
-   * @param isListing whether the request is for a listing: in Redis, waiting listings and routes take turns
    */
   acquire(key: string, isListing: boolean): number | Promise<number>;
   answered?(): void;
@@ -35,10 +35,7 @@ export function createRateLimiter(requestsPerSecond: number) {
       if (waitMs === 0) sent.push(performance.now());
       return waitMs;
     },
-    /**
-     * Notes an answer. At the first answer, all earlier requests count as sent now: they left later than their
-     * permits say, because modules had to be loaded and connections had to be opened.
-     */
+    /** At the first answer, all earlier requests count as sent now: they left late, because connections had to be opened. */
     answered(): void {
       if (!hasAnswered) sent.fill(performance.now());
       hasAnswered = true;
