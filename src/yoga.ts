@@ -10,9 +10,14 @@ import { isJsonType, QUERY, QUERY_TYPE } from './http/operations.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { Logger } from './logger/logger.js';
-import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
 import { type OperationOutcome, useExecution } from './plugins/execution.js';
-import { useKnownMembers, useParameters } from './plugins/parameters.js';
+import {
+  useKnownMembers,
+  useParameters,
+  usePersistedQueries,
+  useTrustedDocuments,
+  useValidation,
+} from './plugins/parameters.js';
 
 export type { OperationOutcome };
 
