@@ -24,7 +24,6 @@ import { chainFrom, tokenFrom } from '../domain/rows.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { malformed } from '../domain/upstream-error.js';
 import { forEachInSteps } from '../scheduling/steps.js';
-import { logoUrlOf } from './logo-url.js';
 
 /** A higher price counts as an error of the upstream: the token is then served without a price. */
 const MAX_PRICE_USD = 1e9;
@@ -267,4 +266,32 @@ function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
 /** The beginning of a text. A copy, because a slice would keep the whole text in memory, perhaps megabytes. */
 export function shortened(text: string, maxLength = 200): string {
   return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
+}
+
+/** The longest address of a picture, in UTF-16 code units: a common limit on URLs. */
+const MAX_LOGO_URL = 2048;
+/** Characters that end an attribute, a tag or an address in a style sheet, and invisible ones. */
+const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
+/** A host name with a dot. IP addresses are refused: no picture needs one, and many lead into local networks. */
+const HOST_NAME = /\.[a-z][a-z0-9-]*$/;
+/** Names of this machine and of hosts in local networks. */
+const LOCAL_NAME =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
+
+/**
+ * The address of a picture if it is safe for pages to load, and null otherwise. It must be `https:` or `http:`, at a
+ * host with a public name, without a user name and password, and without characters that have a meaning in markup.
+ */
+function logoUrlOf(sent: unknown): string | null {
+  if (typeof sent !== 'string' || sent.length > MAX_LOGO_URL || MARKUP.test(sent)) return null;
+  if (!URL.canParse(sent)) return null;
+  const { protocol, username, password, hostname, href } = new URL(sent);
+  if (protocol !== 'https:' && protocol !== 'http:') return null;
+  if (username !== '' || password !== '' || !isPublic(hostname)) return null;
+  return href.length <= MAX_LOGO_URL && !MARKUP.test(href) ? href : null;
+}
+
+function isPublic(hostname: string): boolean {
+  const host = hostname.replace(/\.$/, '');
+  return HOST_NAME.test(host) && !LOCAL_NAME.test(host);
 }

@@ -38,9 +38,6 @@ const SERVICES = {
   },
 } as const satisfies Record<Exclude<Config['upstreamProfile'], 'auto'>, ServiceForm>;
 
-/** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
-const AUTO = 'auto';
-
 export interface UpstreamOptions extends Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
@@ -59,9 +56,9 @@ interface ServiceAddress {
 function chosenServices(config: Config): readonly [ServiceAddress, ...ServiceAddress[]] {
   const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = config;
   if (url === undefined) return [{ source: 'demo', url: 'demo', form: SERVICES.v1 }];
-  const source = profile === AUTO ? 'v1' : profile;
+  const source = profile === 'auto' ? 'v1' : profile;
   const first = { source, url, form: SERVICES[source] };
-  if (profile !== AUTO || successorUrl === undefined) return [first];
+  if (profile !== 'auto' || successorUrl === undefined) return [first];
   const successor = 'value-transfer';
   return [first, { source: successor, url: successorUrl, form: SERVICES[successor] }];
 }
