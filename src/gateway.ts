@@ -1,6 +1,6 @@
 /** The gateway without a port: it executes operations from memory, or by GraphQL Yoga. */
 import { GraphQLError, isObjectType } from 'graphql';
-import type { ErrorCode } from './domain/error-codes.js';
+
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
 import { createDocuments } from './execution/documents.js';
@@ -165,8 +165,8 @@ export function createGateway(options: GatewayOptions) {
 
   function refuseAsOverloaded(isByClient: boolean): Answer {
     const message = `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`;
-    const code: ErrorCode = 'OVERLOADED';
-    return { refusal: { status: 503, message, code, headers: { 'retry-after': '1' } }, isByClient };
+    const headers = { 'retry-after': '1' };
+    return { refusal: { status: 503, message, code: 'OVERLOADED', headers }, isByClient };
   }
 
   async function respondByYoga(

@@ -11,11 +11,6 @@ export function isJsonType(contentType: string): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType);
 }
 
-/** Whether responses to this method can be cached, and conditional requests are answered with 304. */
-export function isCacheableMethod(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === QUERY;
-}
-
 /** Whether requests of this method carry the operation in their body. */
 export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;

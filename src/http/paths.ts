@@ -3,19 +3,14 @@
 export const GRAPHQL_PATH = '/graphql';
 /** Of the Model Context Protocol. */
 export const MCP_PATH = '/mcp';
-export const PICKER_PATH = '/';
-export const PICKER_FILES = '/picker/';
-export const LLMS_PATH = '/llms.txt';
-export const SCHEMA_PATH = '/schema.graphql';
-export const TOKEN_LIST_PATH = '/tokenlist.json';
 export const MONITORING_PATHS = ['/live', '/ready', '/metrics'] as const;
 
-/** The paths that `SERVED_PATHS` can name. */
+/** The paths that `SERVED_PATHS` can name. `/` is the token picker. */
 export const OPTIONAL_PATHS = [
-  PICKER_PATH,
-  LLMS_PATH,
-  SCHEMA_PATH,
-  TOKEN_LIST_PATH,
+  '/',
+  '/llms.txt',
+  '/schema.graphql',
+  '/tokenlist.json',
   ...MONITORING_PATHS,
 ] as const;
 

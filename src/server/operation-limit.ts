@@ -1,6 +1,6 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
 import type { Config } from '../config/config.js';
-import type { ErrorCode } from '../domain/error-codes.js';
+
 import type { Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -44,7 +44,7 @@ function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): R
   return {
     status: 429,
     message: `Too many operations: one client may send ${perSecond} a second, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
-    code: 'RATE_LIMITED' satisfies ErrorCode,
+    code: 'RATE_LIMITED',
     headers: {
       'retry-after': String(seconds),
       'ratelimit-policy': `${POLICY};q=${burst};w=${Math.ceil(burst / perSecond)}`,

@@ -1,7 +1,7 @@
 /** Refusals that the server sends without the gateway. */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../domain/error-codes.js';
+
 import { CACHE_STATUS, MISS, requestIdFrom } from '../http/headers.js';
 import { plainRefusal, type Refusal } from '../http/refusal.js';
 
@@ -24,7 +24,7 @@ export const ENCODED_BODY: Refusal = {
 /** @param limit such as "1048576 bytes" or "64 levels of objects and arrays" */
 export function tooLargeBody(limit: string): Refusal {
   const message = `Expected a request body of at most ${limit}, got more.`;
-  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
+  return { status: 413, message, code: 'LIMIT_EXCEEDED' };
 }
 
 export function tooManyHeaders(limit: number): Refusal {
@@ -34,7 +34,7 @@ export function tooManyHeaders(limit: number): Refusal {
 export const TOO_MANY_REQUEST_BYTES: Refusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
-  code: 'OVERLOADED' satisfies ErrorCode,
+  code: 'OVERLOADED',
   headers: { 'retry-after': '5' },
   isLast: true,
 };

@@ -3,7 +3,7 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import type { EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
-import { isCacheableMethod, QUERY_TYPE } from '../http/operations.js';
+import { QUERY_TYPE } from '../http/operations.js';
 import type { PlainResponse } from '../http/refusal.js';
 import type { CacheableRequest, Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
@@ -34,7 +34,7 @@ export function sendComplete(
     if (staleListings !== undefined) headers.push('x-stale-listings', staleListings);
     if (encoded.encoding !== 'identity') headers.push('content-encoding', encoded.encoding);
     if (!info) headers.push('cache-control', 'no-store');
-    else if (isCacheableMethod(exchange.method)) {
+    else if (exchange.method !== 'POST') {
       const { etag } = body;
       headers.push('etag', etag, ...cachingHeaders(info, ageMs ?? 0));
       if (hasTag(exchange.header('if-none-match'), etag)) {
