@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import type { ClientFinder } from '../http/client-address.js';
+import type { EncodedBody } from '../http/encodings.js';
 import { requestIdFrom } from '../http/headers.js';
 import type { RequestHead } from '../http/operations.js';
 import type { EndSpan } from '../tracing.js';
@@ -82,12 +83,7 @@ export abstract class Exchange {
    * @param isLast whether to close the connection
    * @returns false if another response has begun, which is then cut off
    */
-  abstract send(
-    status: number,
-    headers: string[],
-    parts?: readonly Uint8Array<ArrayBuffer>[],
-    isLast?: boolean,
-  ): boolean;
+  abstract send(status: number, headers: string[], parts?: EncodedBody['parts'], isLast?: boolean): boolean;
 }
 
 /** A request of node:http, with the members that frameworks add to it. */
@@ -167,12 +163,7 @@ export class NodeExchange extends Exchange {
     return new RequestClass(url, { ...this.init(), headers: Object.fromEntries(named), signal });
   }
 
-  send(
-    status: number,
-    headers: string[],
-    parts: readonly Uint8Array<ArrayBuffer>[] = [],
-    isLast = false,
-  ): boolean {
+  send(status: number, headers: string[], parts: EncodedBody['parts'] = [], isLast = false): boolean {
     const { response, server } = this;
     if (response.headersSent) {
       response.destroy();
@@ -184,8 +175,6 @@ export class NodeExchange extends Exchange {
     return true;
   }
 }
-
-const MAX_REFUSED_TARGET = 500;
 
 /**
  * Makes the URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
@@ -203,5 +192,5 @@ function urlOf(target: string, host = ''): URL | undefined {
     if (url.pathname === path.split('?', 1)[0]) return url;
   }
   // The path that does not exist: the target as one segment.
-  return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_REFUSED_TARGET))}`);
+  return new URL(`http://gateway/${encodeURIComponent(target)}`);
 }
