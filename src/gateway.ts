@@ -44,13 +44,16 @@ type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefin
 export interface GatewayRequest {
   /** Operations wait in a queue, other requests do not. */
   readonly isOperation: boolean;
-  /** Reads the parameters in the operation's turn. Absent, or returns undefined, if only Yoga can respond. */
-  readonly parameters?: (() => RequestParameters | undefined) | undefined;
+  /** Reads the parameters in the operation's turn. Absent if only Yoga can respond. */
+  readonly parameters?: (() => Parameters) | undefined;
   /** Called if the operation had to wait for its turn. True if it has answered the request, which is then not executed. */
   readonly answerInTurn?: (() => boolean) | undefined;
   /** Makes the request for GraphQL Yoga. */
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
+
+/** Undefined if only GraphQL Yoga can respond. */
+type Parameters = RequestParameters | undefined;
 
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -85,18 +88,14 @@ export function createGateway(options: GatewayOptions) {
     return method === 'GET' && !(options.graphiql && accept?.includes('text/html'));
   }
 
-  /** Puts the text of a trusted document in place of its id. Undefined if GraphQL Yoga has to respond. */
-  function resolve(given: RequestParameters | undefined): RequestParameters | undefined {
+  /** Puts the text of a trusted document in place of its id. */
+  function resolve(given: Parameters): Parameters {
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
   }
 
   /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */
-  function execute(
-    parameters: RequestParameters | undefined,
-    { client, text }: Pick<RequestFacts, 'client' | 'text'>,
-    waitsUntil?: number,
-  ): Result {
+  function execute(parameters: Parameters, { client, text }: RequestFacts, waitsUntil?: number): Result {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     const body = writeOperation(parameters, (operation) => {
@@ -124,7 +123,7 @@ export function createGateway(options: GatewayOptions) {
   function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer | undefined> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
-    let parameters: RequestParameters | undefined;
+    let parameters: Parameters;
     const begin = () => {
       parameters = resolve(request.parameters?.());
       return execute(parameters, context);
@@ -147,7 +146,7 @@ export function createGateway(options: GatewayOptions) {
   async function respondLater(
     request: GatewayRequest,
     context: RequestFacts,
-    parameters: RequestParameters | undefined,
+    parameters: Parameters,
     first: Result,
   ): Promise<Answer> {
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
@@ -169,10 +168,7 @@ export function createGateway(options: GatewayOptions) {
     return { refusal: { status: 503, message, code: 'OVERLOADED', headers }, isByClient };
   }
 
-  async function respondByYoga(
-    { toRequest }: GatewayRequest,
-    facts: Omit<YogaContext, 'outcome'>,
-  ): Promise<Answer> {
+  async function respondByYoga({ toRequest }: GatewayRequest, facts: Omit<YogaContext, 'outcome'>) {
     const { pathAnswer, yoga } = await load();
     const asked = toRequest(yoga.Request);
     const context = { ...facts, outcome: {} };

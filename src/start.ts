@@ -21,16 +21,11 @@ const CUT_OFF_AFTER_MS = 7_000;
 const STOP_WITHIN_MS = 8_500;
 /** A second SIGINT within this time is ignored: for one Ctrl-C, the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 1_000;
-/**
- * The exit waits at most this long for a slow reader of the log. Must be below `STOP_WITHIN_MS` minus `CUT_OFF_AFTER_MS`.
- */
+/** The wait for a slow reader of the log. Must be below `STOP_WITHIN_MS` minus `CUT_OFF_AFTER_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
-/**
- * In a container, one connection is allowed for this many bytes of memory. A connection takes 13 kB, and three times as
- * much with an unfinished head of 16 KiB.
- */
+/** In a container. A connection takes 13 kB, and three times as much with an unfinished head of 16 KiB. */
 const BYTES_FOR_CONNECTION = 262_144;
 
 async function run(config: Config): Promise<Stop> {

@@ -189,13 +189,11 @@ export const SETTING_GROUPS = Object.entries({
   }),
 }));
 
-/** Every setting, by its key in {@link Config}. */
 export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...OFFER, ...CLIENT_LIMITS };
 
 /** Settings of the process that a gateway inside another server does not have. */
 export const PORT_SETTINGS = ['host', 'port', 'adminPort', 'drainMs'] as const;
 
-/** The environment variable of every setting. */
 export const SETTING_NAMES = Object.keys(SETTINGS).map(variableOf);
 
 /** The settings with passwords or keys. Each can be read from a file, as container platforms provide secrets. */

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { type ClientFinder, clientOf } from '../http/client-address.js';
+import type { EncodedBody } from '../http/encodings.js';
 import type { Refusal } from '../http/refusal.js';
 import { REFUSED_BODY_GRACE_MS, type ReadBody } from '../server/bodies.js';
 import { Exchange, type NodeRequest } from '../server/exchange.js';
@@ -51,7 +52,7 @@ export class FetchExchange extends Exchange {
     });
   }
 
-  send(status: number, headers: readonly string[], parts: readonly Uint8Array<ArrayBuffer>[] = []): boolean {
+  send(status: number, headers: readonly string[], parts: EncodedBody['parts'] = []): boolean {
     this.status = status;
     for (const { byteLength } of parts) this.bodyBytes += byteLength;
     const given: [string, string][] = [];

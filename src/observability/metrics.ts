@@ -112,20 +112,17 @@ const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => reado
   ['gateway_listing_rejected_rows', ({ rejectedRows }) => samplesOf(rejectedRows)],
   ['gateway_listing_gone', ({ isGone }) => samplesOf(Number(isGone))],
   ['gateway_listing_held_back', ({ isHeldBack }) => samplesOf(Number(isHeldBack))],
-  [
-    'gateway_held_back_rows',
-    ({ name, openFacts }) =>
-      GUARDED_FACTS[name].map((fact) => ({
-        labels: { fact },
-        value: openFacts.filter((each) => each.fact === fact).length,
-      })),
-  ],
-  [
-    'gateway_held_back_oldest_seconds',
-    ({ openFacts }) =>
-      samplesOf(openFacts.reduce((oldest, { since }) => Math.max(oldest, Date.now() - since), 0) / 1000),
-  ],
+  ['gateway_held_back_rows', heldBackRows],
+  ['gateway_held_back_oldest_seconds', ({ openFacts }) => samplesOf(oldestMs(openFacts) / 1000)],
 ];
+
+function heldBackRows({ name, openFacts }: ListingStatus): readonly Sample[] {
+  const rowsWith = (fact: GuardedFact) => openFacts.filter((each) => each.fact === fact).length;
+  return GUARDED_FACTS[name].map((fact) => ({ labels: { fact }, value: rowsWith(fact) }));
+}
+
+const oldestMs = (openFacts: ListingStatus['openFacts']) =>
+  Math.max(0, ...openFacts.map(({ since }) => Date.now() - since));
 
 type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
 
@@ -236,15 +233,11 @@ export function createMetrics({ ofProcess = true } = {}) {
     rateLimited: (client: string) => limitedClients.set(client, true),
     watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'sweepStatus'>) {
       const { sweepStatus } = snapshots;
-      for (const [gauge, read] of LISTING_GAUGES)
-        computed(gauge, () =>
-          snapshots.status(Date.now()).flatMap((status) =>
-            read(status).map(({ labels, value }) => ({
-              labels: { listing: status.name, ...labels },
-              value,
-            })),
-          ),
-        );
+      const labelled = ({ name: listing }: ListingStatus, samples: readonly Sample[]) =>
+        samples.map(({ labels, value }) => ({ labels: { listing, ...labels }, value }));
+      const listings = () => snapshots.status(Date.now());
+      for (const [name, read] of LISTING_GAUGES)
+        computed(name, () => listings().flatMap((status) => labelled(status, read(status))));
       if (!sweepStatus) return;
       for (const [name, read] of SWEEP_GAUGES) computed(name, () => samplesOf(read(sweepStatus())));
     },

@@ -91,12 +91,7 @@ export function createRequestMetrics() {
     ended() {
       inFlight--;
     },
-    /**
-     * @param outcome of {@link outcomeOf}, or `ABORTED`
-     * @param ms from the complete request until its response was passed to Node
-     * @param bytes of the response body as sent
-     * @param isByClient whether the client itself has caused the error (the label `scope`)
-     */
+    /** @param isByClient whether the client itself has caused the error (the label `scope`) */
     answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean) {
       counts[cache].add(outcome, ms, bytes, isByClient);
     },

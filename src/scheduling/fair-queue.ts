@@ -52,7 +52,6 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
     },
     isMostlyOf,
     take(): Task | undefined {
-      if (waiting === 0) return undefined;
       const byClient = levels.findLast(({ size }) => size > 0);
       const [[client, tasks = []] = []] = byClient ?? [];
       const next = tasks[0];

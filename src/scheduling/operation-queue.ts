@@ -18,6 +18,11 @@ const SLICE_MS = 1;
 /** Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations. */
 const MAX_TURNS = 20;
 
+type Client = string | undefined;
+type Operation<Result> = () => Result | Promise<Result>;
+/** An operation, or its refusal. `isByClient`: whether other operations of this client are the cause. */
+type Task<Result> = (isByClient: boolean) => Result | Promise<Result>;
+
 /** Connections of all servers of this process. */
 let accepted = 0;
 subscribe('net.server.socket', () => {
@@ -49,7 +54,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   let isRunning = false;
   /** Until this time, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
-  const inProgressByClient = new Map<string | undefined, number>();
+  const inProgressByClient = new Map<Client, number>();
   let inProgress = 0;
 
   function beginSlice(): void {
@@ -73,11 +78,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
    * calls `refuse`. `isByClient`: whether most of the tasks that waited before this one were of the same client. Operations
    * that resume have no priority over those that begin: one answer of the upstream can resume 125 operations of a client.
    */
-  function inTurn<Result>(
-    client: string | undefined,
-    task: (isByClient: boolean) => Result | Promise<Result>,
-    refuse: (isByClient: boolean) => Result | Promise<Result>,
-  ): Promise<Result> {
+  function inTurn<Result>(client: Client, task: Task<Result>, refuse: Task<Result>): Promise<Result> {
     const isByClient = waiting.isMostlyOf(client);
     return new Promise((resolve, reject) => {
       const settle = (result: typeof task) => {
@@ -99,9 +100,9 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
     });
   }
 
-  const ownInProgress = (client: string | undefined) => inProgressByClient.get(client) ?? 0;
+  const ownInProgress = (client: Client) => inProgressByClient.get(client) ?? 0;
 
-  function start<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
+  function start<Result>(client: Client, execute: Operation<Result>) {
     const result = execute();
     if (!(result instanceof Promise)) return result;
     // Ends the slice: most of the operation's work may still follow in microtasks, before other events.
@@ -121,13 +122,9 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
      * The turn ends when the operation first waits for something.
      *
      * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
-     *   progress. Its argument says whether other operations of this client are the cause
+     *   progress
      */
-    run<Result>(
-      client: string | undefined,
-      execute: () => Result | Promise<Result>,
-      refuse: (isByClient: boolean) => Result | Promise<Result>,
-    ): Promise<Result> {
+    run<Result>(client: Client, execute: Operation<Result>, refuse: Task<Result>): Promise<Result> {
       const askedAt = performance.now();
       const begin = (isByClient: boolean) => {
         beginSlice();
@@ -159,10 +156,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
      *
      * @param refuse called if the queue is full. Its result is returned; otherwise undefined
      */
-    resume<Refusal>(
-      client: string | undefined,
-      refuse: (isByClient: boolean) => Refusal,
-    ): Promise<Refusal | undefined> {
+    resume<Refusal>(client: Client, refuse: (isByClient: boolean) => Refusal) {
       const resumed = () => {
         // Ends the slice: the operation resumes in a microtask, and the next task begins only after other events.
         sliceEnd = 0;

@@ -5,12 +5,7 @@ import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
 import { afterFailover, UpstreamError } from '../domain/upstream-error.js';
 import type { FieldWatchMetrics } from './field-watch.js';
-import {
-  createUpstreamHttp,
-  type UpstreamHttp,
-  type UpstreamHttpOptions,
-  type UpstreamMetrics,
-} from './http/client.js';
+import { createUpstreamHttp, type UpstreamHttp, type UpstreamHttpOptions } from './http/client.js';
 import { valueTransferToken } from './listing-kinds.js';
 import { createRestService, type ServiceForm } from './service.js';
 
@@ -43,7 +38,7 @@ export interface UpstreamOptions extends Omit<UpstreamHttpOptions, 'service' | '
   readonly http?: UpstreamHttp;
   /** Called at most once, when a request causes the failover; not called by `switchTo`. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
-  readonly metrics: UpstreamMetrics & FieldWatchMetrics;
+  readonly metrics: UpstreamHttpOptions['metrics'] & FieldWatchMetrics;
 }
 
 interface ServiceAddress {

@@ -24,7 +24,7 @@ export function errorFromStatus({ status, headers }: Response, url: string, body
   return new UpstreamError(code, `${message} Try again in a minute.`, { status, detail, retryAfterMs });
 }
 
-/** The error for an answer with status 200 whose body is an error that says "deprecated"; undefined for others. */
+/** The error for an answer with status 200 whose body is an error that says "deprecated". */
 export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
   const { error } = Object(json) as { readonly error?: unknown };
   const said = typeof error === 'string' ? error : (Object(error) as { readonly message?: unknown }).message;
