@@ -23,7 +23,6 @@ export interface PathOptions extends Config {
   readonly monitoring: Monitoring;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
     operation: RequestParameters,
     request: Request,

@@ -160,7 +160,6 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
   return undefined;
 }
 
-/** What SIGTERM and SIGINT do once the gateway has started. */
 type Stop = (signal: NodeJS.Signals) => void;
 
 /** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */

@@ -120,10 +120,7 @@ export function createYogaHandler({ schema, basePath, documents, trusted, create
 
 const BAD_REQUEST = 'BAD_REQUEST';
 const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
-/**
- * The types of responses, for a refusal with status 406. Yoga's own refusal repeats this list for each type in the
- * request's Accept header, and lacks it if all types there have another charset.
- */
+/** For a refusal with status 406: Yoga's own repeats this list for each type in the request's Accept header, or lacks it. */
 const RESPONSE_TYPES =
   'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
 

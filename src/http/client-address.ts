@@ -9,10 +9,8 @@ const MAPPED_IPV4 = '0:0:0:0:0:ffff';
 const NETWORK_GROUPS = 4;
 
 /**
- * The client behind an address, for limits and fair queues: an IPv4 address, even if it is mapped into IPv6, or the /64
- * network of an IPv6 address.
- *
- * @returns a text such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a closed socket; any other text unchanged
+ * The client behind an address, for limits and fair queues: an IPv4 address, even if it is mapped into IPv6, or a network
+ * such as `2001:db8:0:7::/64`. Empty for a closed socket. Any other text is returned unchanged.
  */
 export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
@@ -39,11 +37,7 @@ export type ClientFinder = ReturnType<typeof createClientFinder>;
 /**
  * Creates the function that finds the client whose request came through trusted proxies: the last address in
  * `X-Forwarded-For` that is not a trusted proxy's. Clients can make up all addresses before it. If a proxy adds no
- * address, the proxy counts as the client.
- *
- * @param trustedProxies networks as `proxy-addr` reads them
- * @returns a function whose result is undefined if no trusted proxy sent the request: the client is then the address of
- *   the connection. That address is undefined once the connection is closed
+ * address, the proxy counts as the client. The result is undefined if no trusted proxy sent the request.
  */
 export function createClientFinder(trustedProxies: readonly string[]) {
   const isTrusted = proxyaddr.compile([...trustedProxies]);

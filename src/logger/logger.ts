@@ -28,12 +28,8 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const hidden = secretParts(secrets);
   // pino-pretty is loaded only for a terminal, since it slows down the start. It is a development dependency: if it is
   // not installed, a terminal gets JSON lines.
-  const pretty = readable
-    ? await import('pino-pretty').then(
-        (loaded) => loaded.default,
-        () => undefined,
-      )
-    : undefined;
+  const loaded = readable ? await import('pino-pretty').catch(() => undefined) : undefined;
+  const pretty = loaded?.default;
   const escaped = pretty ? escapedOnTerminal : escapedInJson;
   const tracing = currentTracing();
   const pinoOptions = {

@@ -23,10 +23,7 @@ import type { Logger } from '../logger/logger.js';
  * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome {
-  /**
-   * The `operationName` of the request, cut to 100 characters; at `/mcp` the name of the tool's operation, such as
-   * `FindTokens`.
-   */
+  /** The `operationName` of the request, cut; at `/mcp` the name of the tool's operation, such as `FindTokens`. */
   operation?: string;
   /** The distinct codes of its errors. */
   codes?: readonly string[];
@@ -111,10 +108,7 @@ const MAX_QUOTED_MEMBERS = 50;
 const MAX_QUOTED_TEXT = 100_000;
 
 /** Refuses an operation if its variables are invalid, or if it exceeds a limit. */
-function refusalOf(
-  args: ExecutionArgs,
-  { cost, costRefusal, introspection }: ExecutionContext,
-): ExecutionResult | undefined {
+function refusalOf(args: ExecutionArgs, context: ExecutionContext): ExecutionResult | undefined {
   const { schema, document, operationName } = args;
   const operation = getOperationAST(document, operationName);
   if (!operation) return undefined;
@@ -127,7 +121,7 @@ function refusalOf(
     const { members, characters } = sizeOf(given);
     if (members <= MAX_QUOTED_MEMBERS) {
       const { errors = [] } = coerce(characters <= MAX_QUOTED_TEXT ? MAX_VARIABLE_ERRORS : 1);
-      if (!introspection) errors.forEach(hideSuggestion);
+      if (!context.introspection) errors.forEach(hideSuggestion);
       // Shortened before the response is measured, since each can be as long as the request body.
       errors.forEach(shorten);
       return { errors };
@@ -137,6 +131,7 @@ function refusalOf(
     return { errors: [new GraphQLError(message, { extensions: { code } })] };
   }
   const fragments = fragmentsOf(document);
+  const { costRefusal, cost } = context;
   const refusal = costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables });
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
@@ -185,11 +180,7 @@ const refusedBy = ({ code, message }: OperationLimitError): ExecutionResult => (
  * error, clients see only that it happened, and its details are logged, once for each cause. Errors are changed in
  * place: there can be one error for each row, and each copy would collect a stack.
  */
-function withCodes(
-  result: ExecutionResult,
-  errors: readonly GraphQLError[],
-  log: () => Logger,
-): ExecutionResult {
+function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log: () => Logger) {
   // An OperationLimitError replaces all other errors, and is looked for first: there can be thousands of others.
   const limit = errors.map(causeOf).find((cause) => cause instanceof OperationLimitError);
   if (limit) return refusedBy(limit);

@@ -39,11 +39,8 @@ export function readBody(
   connection: Pick<Connection, 'reserve' | 'cut' | 'onCut'>,
   { maxBodyBytes, budget }: { readonly maxBodyBytes: number; readonly budget: ByteBudget },
   done: (read: ReadBody) => void,
-): void {
-  if (request.method === 'GET' || request.method === 'HEAD') {
-    done({ bytes: 0 });
-    return;
-  }
+) {
+  if (request.method === 'GET' || request.method === 'HEAD') return done({ bytes: 0 });
   /** The first chunk itself; from the second chunk on, a buffer with spare capacity. */
   let buffer: Buffer | undefined;
   let bytes = 0;
@@ -62,7 +59,6 @@ export function readBody(
     });
   }
 
-  /** Drops the bytes that have arrived, and all further ones. */
   function drop(): void {
     buffer = undefined;
     release?.();

@@ -25,7 +25,6 @@ class Holdings {
     this.reservations.add(reservation);
   }
 
-  /** @returns false if the set does not contain it */
   remove(reservation: Reservation): boolean {
     if (!this.reservations.delete(reservation)) return false;
     const { buffer, bytes } = reservation;
@@ -52,10 +51,9 @@ export function createByteBudget(maxBytes: number) {
 
   return {
     /**
-     * Counts the bytes of a buffer. If the budget is exceeded, the client with the most bytes loses its oldest
-     * reservation: a client that fills the budget harms only itself.
+     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: it harms only itself. A
+     * buffer with several reservations counts once.
      *
-     * @param buffer the identity of the bytes: a buffer with several reservations counts once
      * @param onEvict called at most once, when the reservation is evicted; its bytes are already returned then
      */
     reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release {

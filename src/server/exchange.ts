@@ -94,7 +94,6 @@ export interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
 }
 
-/** What all exchanges of one server share. */
 export interface NodeServerFacts {
   readonly findClient: ClientFinder;
   /** Bounds the responses that clients have not read yet. */

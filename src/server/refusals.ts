@@ -39,7 +39,6 @@ export const TOO_MANY_REQUEST_BYTES: Refusal = {
   isLast: true,
 };
 
-/** A connection is closed this long after its refusal was sent, even if the client has not read it. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
@@ -62,7 +61,7 @@ export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   socket.once('close', () => clearTimeout(deadline));
 }
 
-/** The refusal of a request that is incomplete or cannot be parsed, by the error code of Node. */
+/** @param code of Node's error */
 export function unreadable(code: string | undefined, requestTimeoutMs: number): Refusal {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':

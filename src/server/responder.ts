@@ -55,10 +55,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
    * The execution for which an equal request waits. Requests do not wait for the turn of another client, which can have
    * many other operations.
    */
-  const executionOf = (key: string | undefined, exchange: Exchange) =>
-    key === undefined || executing.size === 0
-      ? undefined
-      : (executing.get(key) ?? executing.get(keyInTurnOf(key, exchange)));
+  const executionOf = (exchange: Exchange, key = '') =>
+    executing.get(key) ?? executing.get(keyInTurnOf(key, exchange));
 
   const encodingOf = (exchange: Exchange): Encoding =>
     compression ? encodingFor(exchange.header('accept-encoding')) : 'identity';
@@ -92,17 +90,15 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     const isOperation = gateway.isOperation(cacheable);
     const headers = isOperation ? headersFor(cacheable) : undefined;
     let hasBegun = false;
-    const parameters =
-      headers &&
-      (() => {
-        hasBegun = true;
-        return parametersOf(cacheable, path);
-      });
+    const begin = () => {
+      hasBegun = true;
+      return parametersOf(cacheable, path);
+    };
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
     const text = cacheable.body || cacheable.url;
     // An equal request may have been executed while this one waited for its turn.
     const answerInTurn = () => sendFromCache(key, exchange);
-    const request = { isOperation, parameters, answerInTurn, toRequest };
+    const request = { isOperation, parameters: headers && begin, answerInTurn, toRequest };
     const answer = gateway.respond(request, { client, text, requestId });
     const send = (given: Answer | undefined) => {
       if (!given) return undefined;
@@ -126,7 +122,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 
   /** Sends the response of an equal request in progress. If there is none in time, executes or refuses the request. */
   async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
-    const sameRequest = executionOf(key, exchange);
+    const sameRequest = executionOf(exchange, key);
     if (sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, exchange)) return;
@@ -180,15 +176,27 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     if (stale !== undefined) others.push('x-stale-listings', stale);
     sendPlain(exchange, response, others);
     const { operation, codes, isByClient } = outcome;
-    const use = cacheResultOf(exchange, gateway, response.status, outcome);
+    const use = cacheResultOf(exchange, response.status, outcome);
     const executor = use === 'miss' && pathIn(exchange.url) === path ? 'yoga' : outcome.executor;
     return observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
+  }
+
+  /** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
+  function cacheResultOf(
+    { cacheable, url }: Exchange,
+    status: number,
+    outcome: OperationOutcome,
+  ): CacheResult {
+    if (!gateway.isOperation(cacheable)) return 'none';
+    // A response with status 406 has a result: Yoga looks at Accept only after the execution.
+    if (outcome.isRefused || (status >= 400 && status !== 500 && !outcome.result)) return 'refused';
+    return pathIn(url) !== path && outcome.operation === undefined ? 'none' : 'miss';
   }
 
   function fail(err: unknown, exchange: Exchange): void {
     // The client closed the connection, which is not an error of the gateway.
     if (exchange.isAborted) {
-      observer.answered(exchange, { cache: cacheResultOf(exchange, gateway, 200, {}) });
+      observer.answered(exchange, { cache: cacheResultOf(exchange, 200, {}) });
     } else if (err instanceof NotAPath) {
       observer.refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
     } else {
@@ -223,7 +231,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       }
       observer.began();
       hasBegun = true;
-      const mustWait = limit !== undefined || executionOf(key, exchange) !== undefined;
+      const mustWait = limit !== undefined || executionOf(exchange, key) !== undefined;
       const sending = (mustWait ? executeAfterWaiting : execute)(key, exchange);
       if (sending) sending.then(observer.ended, failed);
       else observer.ended();
@@ -253,17 +261,4 @@ function copyOf(parts: readonly Buffer[]): Buffer<ArrayBuffer> {
 /** Whether the body is one JSON text. False for errors, multipart responses and event streams. */
 function isSingleJson({ status, headers }: PlainResponse): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers['content-type'] ?? '');
-}
-
-/** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
-function cacheResultOf(
-  { cacheable: request }: Exchange,
-  { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,
-  status: number,
-  { isRefused = false, operation, result }: OperationOutcome,
-): CacheResult {
-  if (!isOperation(request)) return 'none';
-  // A response with status 406 has a result: Yoga looks at Accept only after the execution.
-  if (isRefused || (status >= 400 && status !== 500 && !result)) return 'refused';
-  return pathIn(request.url) !== path && operation === undefined ? 'none' : 'miss';
 }

@@ -43,11 +43,8 @@ const KEY_BYTES = 500;
 /**
  * The cache does not check whether an entry is current.
  *
- * @param maxBytes the limit on the estimated size of everything in it
- * @param path the path of the GraphQL endpoint, such as `/graphql`
- * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param resolve puts texts in place of ids: a request by id has the same key as one with the text, and a request with a
- *   refused document has no key
+ * @param maxQueryTokens a document with more lexical tokens has no key, like any refused one
+ * @param resolve puts texts in place of ids: a request by id has the same key as one with the text
  */
 export function createResponseCache(
   maxBytes: number,

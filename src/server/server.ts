@@ -27,7 +27,6 @@ interface HttpServerOptions extends Pick<Config, 'maxBodyBytes' | 'maxConnection
 
 /** Responses that clients have not read yet may take this memory in all: eight of the largest usual responses. */
 const MAX_UNREAD_RESPONSE_BYTES = 32 * 2 ** 20;
-/** A client that takes longer to send a request is refused. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** The server looks this often for requests that take too long. Node's default of 30 s would double the timeout. */
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;

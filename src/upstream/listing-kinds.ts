@@ -128,21 +128,19 @@ export const CHAINS: ListingKind<Chain> = {
   withFact(chain, fact, value) {
     if (fact === 'chainId') return { ...chain, chainId: Number(value) };
     if (fact === 'chainType') return { ...chain, chainType: value.toLowerCase() };
-    if (fact === 'decimals')
-      return { ...chain, nativeCurrency: { ...chain.nativeCurrency, decimals: Number(value) } };
+    const withCurrency = (changed: Partial<Chain['nativeCurrency']>) => ({
+      ...chain,
+      nativeCurrency: { ...chain.nativeCurrency, ...changed },
+    });
+    if (fact === 'decimals') return withCurrency({ decimals: Number(value) });
     const [, symbol, decimals, address] = NATIVE_CURRENCY.exec(value) ?? [];
     if (symbol === undefined || address === undefined) return chain;
-    return {
-      ...chain,
-      nativeCurrency: { ...chain.nativeCurrency, symbol, decimals: Number(decimals), address },
-    };
+    return withCurrency({ symbol, decimals: Number(decimals), address });
   },
-  heldBack: (chain, heldBack) =>
-    Object.freeze({
-      ...chain,
-      nativeCurrency: Object.freeze(chain.nativeCurrency),
-      heldBack: Object.freeze(heldBack),
-    }),
+  heldBack(chain, heldBack) {
+    Object.freeze(chain.nativeCurrency);
+    return Object.freeze({ ...chain, heldBack: Object.freeze(heldBack) });
+  },
   withPrice: (chain) => chain,
   lookalikeOf: () => undefined,
 };

@@ -112,8 +112,7 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
   }
 }
 
-/** The unchecked rows of an answer. */
-export function rowsOf(name: string, json: unknown): readonly unknown[] {
+function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw malformed(`expected a JSON object with an array "${name}", got ${describeType(json)}`);
   const { [name]: rows } = json as Readonly<Record<string, unknown>>;

@@ -11,16 +11,12 @@ import { createRestService, type ServiceForm } from './service.js';
 
 /** By the name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 const SERVICES = {
-  /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: {
     forms: {},
     isPaged: false,
     routeQuery: ({ srcChainKey, srcToken }) => ({ srcChainKey, srcToken }),
   },
-  /**
-   * The successor of v1: `GET {base}/chains` and
-   * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
-   */
+  /** The successor of v1. */
   'value-transfer': {
     forms: { tokens: valueTransferToken },
     isPaged: true,

@@ -88,10 +88,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
   }
 
   return {
-    /**
-     * Sends one command, once the first connection has succeeded or failed. @returns the reply, with Buffers in place of
-     * strings; undefined only while Redis is unavailable
-     */
+    /** Returns the reply, with Buffers in place of strings; undefined only while Redis is unavailable. */
     async call(command: string, ...args: readonly (string | number | Buffer)[]): Promise<unknown> {
       await tried;
       if (client.status !== 'ready' || performance.now() < awayUntil || isClosed) return undefined;

@@ -24,7 +24,6 @@ export interface LaneRequest {
   readonly clients: RouteClients;
 }
 
-/** This many failures in a row open the breaker of a lane. */
 const FAILURES_TO_OPEN = 5;
 /** An open breaker stops requests for this long (ms). After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;

@@ -19,7 +19,6 @@ const WINDOW_MS = 1_050;
 
 /** Creates the limiter of one process. Its window slides, so that any second has at most this many requests. */
 export function createRateLimiter(requestsPerSecond: number) {
-  /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
   let hasAnswered = false;
   function leftMs(): number {
