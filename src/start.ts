@@ -1,8 +1,7 @@
 /** Runs the process: starts it with its settings, and stops it after a signal. */
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
-import { type Config, readConfig, secretsOf, servesDemo } from './config/config.js';
-import { nameWarnings } from './config/names.js';
+import { type Config, nameWarnings, readConfig, secretsOf, servesDemo } from './config/config.js';
 import { DEMO_LABEL } from './demo/listings.js';
 import { REQUEST_IDS } from './http/headers.js';
 import { GRAPHQL_PATH } from './http/paths.js';

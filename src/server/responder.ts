@@ -7,7 +7,7 @@ import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
 import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.js';
 import { CACHE_STATUS, COST, MISS } from '../http/headers.js';
 import { isAskedByBody, pathIn, QUERY_TYPE } from '../http/operations.js';
-import type { PlainResponse } from '../http/refusal.js';
+import type { PlainResponse, Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { AnsweredFacts } from '../observability/request-log.js';
@@ -15,7 +15,6 @@ import type { CacheResult, Executor } from '../observability/request-metrics.js'
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
 import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
-import { createOperationLimit } from './operation-limit.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
@@ -51,10 +50,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   /** The executions in progress, by cache key; those that wait for their turn, by cache key and client. */
   const executing = new Map<string, Promise<void>>();
   const keyInTurnOf = (key: string, { client }: Exchange) => `${key} ${client}`;
-  /**
-   * The execution for which an equal request waits. Requests do not wait for the turn of another client, which can have
-   * many other operations.
-   */
+  /** Requests do not wait for the turn of another client, which can have many other operations. */
   const executionOf = (exchange: Exchange, key = '') =>
     executing.get(key) ?? executing.get(keyInTurnOf(key, exchange));
 
@@ -261,4 +257,50 @@ function copyOf(parts: readonly Buffer[]): Buffer<ArrayBuffer> {
 /** Whether the body is one JSON text. False for errors, multipart responses and event streams. */
 function isSingleJson({ status, headers }: PlainResponse): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers['content-type'] ?? '');
+}
+
+/** Creates the function that counts an operation, and returns a refusal if its client has exceeded the limit. */
+function createOperationLimit(
+  limit: ClientLimit,
+  trustedProxies: Config['trustedProxies'],
+  metrics: Pick<Metrics, 'rateLimited'>,
+  log: Logger,
+) {
+  const forwarded = trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY;
+  /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
+  const warnings = new Set([forwarded, UNKNOWN_CLIENT]);
+
+  return async ({ client, isForwarded }: Exchange): Promise<Refusal | undefined> => {
+    const waitMs = await limit.take(client ?? '');
+    if (waitMs <= 0) return undefined;
+    metrics.rateLimited(client ?? '');
+    const warning = client === undefined ? UNKNOWN_CLIENT : isForwarded ? forwarded : '';
+    if (warnings.delete(warning)) log.warn({ client }, warning);
+    return refusal(limit, waitMs);
+  };
+}
+
+const NO_TRUSTED_PROXY =
+  'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then';
+const UNTRUSTED_PROXY =
+  'RATE_LIMIT refused a request whose X-Forwarded-For could not be used. If the client of this line is a proxy of yours and is not in TRUSTED_PROXIES, add it. If it is in TRUSTED_PROXIES, it sends no address of its client in that header';
+const UNKNOWN_CLIENT =
+  'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection';
+
+/** The name of the only policy in the `RateLimit` headers. */
+const POLICY = '"operations"';
+
+/** The headers follow draft-ietf-httpapi-ratelimit-headers-10. */
+function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): Refusal {
+  const seconds = Math.ceil(waitMs / 1_000);
+  return {
+    status: 429,
+    message: `Too many operations: one client may send ${perSecond} a second, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
+    code: 'RATE_LIMITED',
+    headers: {
+      'retry-after': String(seconds),
+      'ratelimit-policy': `${POLICY};q=${burst};w=${Math.ceil(burst / perSecond)}`,
+      ratelimit: `${POLICY};r=0;t=${seconds}`,
+    },
+  };
 }

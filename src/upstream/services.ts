@@ -4,10 +4,9 @@ import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
 import { afterFailover, UpstreamError } from '../domain/upstream-error.js';
-import type { FieldWatchMetrics } from './field-watch.js';
 import { createUpstreamHttp, type UpstreamHttp, type UpstreamHttpOptions } from './http/client.js';
 import { valueTransferToken } from './listing-kinds.js';
-import { createRestService, type ServiceForm } from './service.js';
+import { createRestService, type FieldWatchMetrics, type ServiceForm } from './service.js';
 
 /** By the name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 const SERVICES = {
