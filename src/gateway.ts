@@ -78,10 +78,7 @@ export function createGateway(options: GatewayOptions) {
   const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
   const writeOperation = createOperationWriter(graph, documents);
 
-  /**
-   * Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`, where every message counts. Pages,
-   * such as the playground, and preflight requests do not count: they skip the queue and `RATE_LIMIT`.
-   */
+  /** Pages, such as the playground, and preflight requests do not count: they skip the queue and `RATE_LIMIT`. */
   function isOperation({ method, url, accept }: RequestHead): boolean {
     if (!operationPaths.includes(pathIn(url))) return false;
     if (isAskedByBody(method)) return true;
@@ -139,10 +136,7 @@ export function createGateway(options: GatewayOptions) {
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, refuseAsOverloaded);
   }
 
-  /**
-   * Responds to an operation that was not written at once. If it needs listings without a snapshot (two at most), waits
-   * for them and executes it again. If it still cannot be written, GraphQL Yoga responds.
-   */
+  /** Waits for listings without a snapshot (two at most), and executes the operation again. Otherwise Yoga responds. */
   async function respondLater(
     request: GatewayRequest,
     context: RequestFacts,

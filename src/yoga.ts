@@ -10,7 +10,7 @@ import { isJsonType, QUERY, QUERY_TYPE } from './http/operations.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { Logger } from './logger/logger.js';
-import { type OperationOutcome, useExecution } from './plugins/execution.js';
+import { type ExecutionContext, type OperationOutcome, useExecution } from './plugins/execution.js';
 import {
   useKnownMembers,
   useParameters,
@@ -36,11 +36,7 @@ export interface RequestFacts extends Omit<OperationFacts, 'yieldToQueue'> {
 }
 
 /** The context of GraphQL Yoga, and of the answers at other paths. */
-export interface YogaContext extends RequestFacts {
-  readonly outcome: OperationOutcome;
-  /** Present if the gateway has found that the operation exceeds a limit. GraphQL Yoga then refuses it. */
-  readonly costRefusal?: GatewayContext['cost']['refusal'];
-}
+export type YogaContext = RequestFacts & Pick<ExecutionContext, 'outcome' | 'costRefusal'>;
 
 /** Plugins run in the order of their list. */
 export function createYogaHandler({ schema, basePath, documents, trusted, createContext, log }: YogaOptions) {

@@ -41,13 +41,10 @@ export type ClientFinder = ReturnType<typeof createClientFinder>;
  */
 export function createClientFinder(trustedProxies: readonly string[]) {
   const isTrusted = proxyaddr.compile([...trustedProxies]);
-  return (
-    connectionAddress: string | undefined,
-    forwardedFor: string | readonly string[] | null | undefined,
-  ) => {
+  return (connectionAddress: string | undefined, forwardedFor: string | readonly string[] = '') => {
     if (connectionAddress === undefined || !isTrusted(connectionAddress, 0)) return undefined;
     let address = connectionAddress;
-    for (const entry of entriesFromTheEnd(String(forwardedFor ?? ''))) {
+    for (const entry of entriesFromTheEnd(String(forwardedFor))) {
       const next = addressIn(entry);
       if (next === undefined) break;
       address = next;

@@ -29,10 +29,10 @@ export class FetchExchange extends Exchange {
     const { pathname, search } = new URL(request.url);
     this.url = pathname + search;
     const isAddress = given !== undefined && isIP(given) > 0;
-    const forwardedFor = request.headers.get('x-forwarded-for');
+    const forwardedFor = this.header('x-forwarded-for');
     const forwarded = isAddress ? findClient(given, forwardedFor) : undefined;
     this.client = forwarded ?? (isAddress ? clientOf(given) : given);
-    this.isForwarded = isAddress && forwardedFor !== null && this.client === clientOf(given);
+    this.isForwarded = isAddress && forwardedFor !== undefined && this.client === clientOf(given);
   }
 
   header(name: string): string | undefined {

@@ -19,10 +19,7 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream | undefined;
 }
 
-/**
- * Creates the log. It escapes control characters, and those that change the direction of text, so that text from
- * upstreams and clients cannot control a terminal that shows the log.
- */
+/** Escapes text of upstreams and clients, so that it cannot control a terminal that shows the log. */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);
@@ -72,10 +69,7 @@ function secretParts(secrets: readonly string[]): readonly string[] {
     .sort((one, other) => other.length - one.length);
 }
 
-/**
- * Characters that JSON.stringify does not escape: DEL, the C1 controls, marks that change the direction of text, and
- * line ends of some terminals and editors.
- */
+/** JSON.stringify does not escape DEL, C1 controls, marks of the direction of text, and line ends of some terminals. */
 const INVISIBLE = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const ESCAPES = /\\(?:u[0-9a-f]{4}|.)/gi;
 /** The start of a line in a stack: a position in the code, or the stack of a cause. */

@@ -37,8 +37,9 @@ export interface OperationOutcome {
   result?: ResultFacts;
 }
 
-interface ExecutionContext extends GatewayContext {
+export interface ExecutionContext extends GatewayContext {
   readonly outcome: OperationOutcome;
+  /** Present if the gateway has found that the operation exceeds a limit. */
   readonly costRefusal?: OperationLimitError | undefined;
 }
 

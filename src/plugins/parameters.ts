@@ -66,10 +66,7 @@ export function useTrustedDocuments(
 const MAX_STORED_LENGTH = 2 ** 21;
 const HASH = /^[0-9a-f]{64}$/;
 
-/**
- * Automatic persisted queries, as in Apollo Client and urql: a client sends the SHA-256 of a query, which fits into a
- * short, cacheable URL. After the error PERSISTED_QUERY_NOT_FOUND, the client sends the text, too.
- */
+/** Automatic persisted queries, as in Apollo Client and urql: the SHA-256 of a query fits into a short, cacheable URL. */
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({
     maxSize: MAX_STORED_LENGTH,

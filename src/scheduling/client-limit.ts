@@ -13,10 +13,7 @@ export interface ClientLimit {
   take(client: string): Promise<number>;
 }
 
-/**
- * At most this many clients are counted at a time: they take about 10 MB. To refuse further ones would let one client with
- * many addresses lock out all others.
- */
+/** They take about 10 MB. To refuse further clients would let one with many addresses lock out all others. */
 const MAX_CLIENTS = 20_000;
 
 /** The time in which a client may have `burst` operations executed, in milliseconds. */

@@ -10,10 +10,7 @@ const MAX_IN_PROGRESS = 500;
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
 /** This many of {@link MAX_IN_PROGRESS} are only for clients without another operation: four clients must not fill it. */
 const MAX_FIRST_IN_PROGRESS = MAX_IN_PROGRESS / 5;
-/**
- * Operations begin for this long (milliseconds) before the event loop handles other events. Handling them takes
- * about as long as one operation.
- */
+/** Operations begin for this long before the event loop handles other events, which takes as long as one operation. */
 const SLICE_MS = 1;
 /** Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations. */
 const MAX_TURNS = 20;
@@ -118,12 +115,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   }
 
   return {
-    /**
-     * The turn ends when the operation first waits for something.
-     *
-     * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
-     *   progress
-     */
+    /** Calls `refuse` if the queue is full, the operation waited too long, or too many are in progress. */
     run<Result>(client: Client, execute: Operation<Result>, refuse: Task<Result>): Promise<Result> {
       const askedAt = performance.now();
       const begin = (isByClient: boolean) => {
@@ -152,9 +144,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
     },
     /**
      * Call it after waiting for something that many operations wait for, such as a response of the upstream: otherwise all
-     * of them would resume at once.
-     *
-     * @param refuse called if the queue is full. Its result is returned; otherwise undefined
+     * of them would resume at once. Returns the result of `refuse` if the queue is full.
      */
     resume<Refusal>(client: Client, refuse: (isByClient: boolean) => Refusal) {
       const resumed = () => {

@@ -112,21 +112,14 @@ export function readBody(
   request.resume();
 }
 
-/**
- * A larger response is ended only when the system has accepted all bytes. If it were ended before, a stopping server
- * could close its connection as idle.
- */
+/** A larger response is ended only when the system has accepted it: before, a stopping server could close it as idle. */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** If a client reads nothing of a response for this long (ms), its connection is cut, after twice this time at the latest. */
 const STILL_FOR_MS = 30_000;
 /** A client must read a response at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
-/**
- * Ends a response, whose head was written before. Returns the length of the body.
- *
- * @param budget bounds all bodies that the operating system has not accepted yet: clients that do not read are cut
- */
+/** Returns the length of the body. `budget` bounds all bodies that the operating system has not accepted yet. */
 export function sendBody(
   connection: Connection,
   response: ServerResponse,

@@ -126,10 +126,9 @@ export class NodeExchange extends Exchange {
   /** The client that a trusted proxy names; otherwise the client at the other end of the connection. */
   get client(): string {
     if (this.#client !== undefined) return this.#client;
-    const { headers, socket } = this.request;
-    const forwardedFor = headers['x-forwarded-for'];
+    const forwardedFor = this.header('x-forwarded-for');
     // `findClient` is not called without the header: to read the address of the connection again would be slow.
-    const forwarded = forwardedFor && this.server.findClient(socket.remoteAddress, forwardedFor);
+    const forwarded = forwardedFor && this.server.findClient(this.request.socket.remoteAddress, forwardedFor);
     this.#client = forwarded || this.connection.client;
     return this.#client;
   }

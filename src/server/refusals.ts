@@ -41,10 +41,7 @@ export const TOO_MANY_REQUEST_BYTES: Refusal = {
 
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
-/**
- * Sends a refusal on a connection whose request is incomplete or cannot be parsed. Reads on for a while before closing
- * the connection: a connection with unread bytes is reset, and the client may never see the refusal.
- */
+/** Reads on for a while: a connection that is closed with unread bytes is reset, and the client may not see the refusal. */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const { headers, body } = plainRefusal(refusal);
   const all = {

@@ -117,10 +117,7 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
   return [method, url, accept, origin, contentType, body].join('\n');
 }
 
-/**
- * Whether a text can be parsed before its operation waits for a turn. A thousand requests can arrive at once, and each of
- * them with 16,000 brackets would take 5 ms and half a megabyte.
- */
+/** A thousand requests can arrive at once, and each of them with 16,000 brackets would take 5 ms and half a megabyte. */
 function isQuickToParse(text: string): boolean {
   return text.length <= MAX_UNCHECKED_LENGTH || parsedBytes(text) <= MAX_BYTES_OF_CHARACTER * text.length;
 }

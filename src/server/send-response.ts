@@ -51,10 +51,7 @@ export function sendComplete(
   return undefined;
 }
 
-/**
- * Creates the function that computes the headers of a response without errors, as alternating names and values: the
- * same as those of GraphQL Yoga, or undefined if only Yoga can compute them.
- */
+/** The headers of a response without errors, as alternating names and values; undefined if only Yoga can compute them. */
 export function createResponseHeaders(corsOrigins: CorsOrigins) {
   /** The last result: most requests have the same headers as the one before. */
   let last: { accept: string; origin: string | undefined; headers: readonly string[] } | undefined;
@@ -96,8 +93,6 @@ export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): str
 const OF_SERVER = ['connection', 'content-length', 'transfer-encoding'];
 
 /**
- * Sends any response but those of {@link sendComplete}.
- *
  * @param others headers besides those of the response, alternating names and values
  * @returns false if another response has begun (see `Exchange.send`)
  */

@@ -17,7 +17,6 @@ const WARN_AGAIN_AFTER_MS = 3_600_000;
 /**
  * If the directory cannot be used yet, this is logged, and each write tries again to create and to use it.
  *
- * @param services the services whose listings may be served
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(

@@ -14,20 +14,17 @@ const MAX_LINE = 200;
 /** A listing from further in the future is refused. The clocks of machines may differ by this time. */
 const MAX_EARLY_MS = 60_000;
 
-const number = v.number();
-const string = v.string();
-
 const content = v.object({
-  name: string,
+  name: v.string(),
   // `service` is the fingerprint of the service named `source`. Rows with another fingerprint are not served.
-  source: string,
-  service: string,
-  takenAt: number,
-  upstreamAgeMs: v.optional(number),
-  rejected: v.object({ count: number, first: v.array(string) }),
+  source: v.string(),
+  service: v.string(),
+  takenAt: v.number(),
+  upstreamAgeMs: v.optional(v.number()),
+  rejected: v.object({ count: v.number(), first: v.array(v.string()) }),
   // Older gateways did not store these rows.
-  contradictory: v.optional(v.array(v.tuple([string, v.array(v.unknown())])), []),
-  largest: v.optional(v.object({ rows: number, at: number })),
+  contradictory: v.optional(v.array(v.tuple([v.string(), v.array(v.unknown())])), []),
+  largest: v.optional(v.object({ rows: v.number(), at: v.number() })),
   history: v.optional(historyForm),
   guard: v.optional(guardMemoryForm),
   rows: v.custom<readonly unknown[]>(Array.isArray),

@@ -276,10 +276,7 @@ const HOST_NAME = /\.[a-z][a-z0-9-]*$/;
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
 
-/**
- * The address of a picture if it is safe for pages to load, and null otherwise. It must be `https:` or `http:`, at a
- * host with a public name, without a user name and password, and without characters that have a meaning in markup.
- */
+/** The address of a picture if it is safe for pages to load, and null otherwise. */
 function logoUrlOf(sent: unknown): string | null {
   if (typeof sent !== 'string' || sent.length > MAX_LOGO_URL || MARKUP.test(sent)) return null;
   if (!URL.canParse(sent)) return null;

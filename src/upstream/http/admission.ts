@@ -22,10 +22,7 @@ interface Turn {
   end(error: unknown): void;
 }
 
-/**
- * A request for routes fails if it was not sent within this time. The queue holds as many of them as can be sent in this
- * time. Requests for listings have neither limit.
- */
+/** For routes only. The queue holds as many of their requests as can be sent in this time. */
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** While no request may be sent, the lanes are checked this often. */
 const POLL_MS = 50;

@@ -50,12 +50,7 @@ interface LaneState {
 
 export type Backoff = ReturnType<typeof createBackoff>;
 
-/**
- * Stops requests during a Retry-After, for a while after the upstream has said that it is gone, and while the circuit
- * breaker of a lane is open.
- *
- * @param onPause called when a Retry-After pauses a whole lane for longer
- */
+/** @param onPause called when a Retry-After pauses a whole lane for longer */
 export function createBackoff(
   onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void,
   onPause: (ms: number, lane: Lane) => void,
@@ -113,8 +108,7 @@ export function createBackoff(
 
   return {
     /**
-     * How long the requests of a lane have to wait (ms); 0 if a request may be sent now.
-     *
+     * How long the requests of a lane have to wait (ms).
      * @throws UpstreamError if a pause lasts longer than `MAX_WAIT_MS`, or if a breaker stops requests and `waits` is false
      */
     delayBefore(lane: Lane, waits: boolean): number {
