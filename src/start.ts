@@ -5,8 +5,7 @@ import { type Config, nameWarnings, readConfig, secretsOf, servesDemo } from './
 import { DEMO_LABEL } from './demo/listings.js';
 import { REQUEST_IDS } from './http/headers.js';
 import { GRAPHQL_PATH } from './http/paths.js';
-import { openLogDestination } from './logger/destination.js';
-import { createLogger } from './logger/logger.js';
+import { createLogger, openLogDestination } from './logger/logger.js';
 import { createMetrics } from './observability/metrics.js';
 import { createRefreshAnswer } from './observability/monitoring.js';
 import { REVISION, VERSION } from './observability/version.js';
