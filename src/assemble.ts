@@ -100,7 +100,6 @@ export async function assemble(options: AssembleOptions) {
     monitoring,
     clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
-    /** Undefined if it is ready. */
     notReadyReason: notReady,
     start() {
       snapshots.start();

@@ -21,7 +21,6 @@ export function currentTracing() {
 
 function createTracing(tracer: Tracer) {
   return {
-    /** Runs the function in a span for a client's request. */
     inRequest<Result>(headers: object, run: (end: EndSpan) => Result): Result {
       // If an SDK instruments HTTP, there is already a span, which continues the trace of the headers.
       const active = context.active();

@@ -7,7 +7,6 @@ import * as to from './values.js';
 import { type Parse, SettingError } from './values.js';
 
 export interface Setting<Value> {
-  /** The value of the setting if the variable is unset or empty. */
   readonly fallback: Value;
   readonly parse: Parse<Value>;
   readonly meaning: string;
@@ -184,7 +183,6 @@ export const SETTING_GROUPS = Object.entries({
   title,
   settings: Object.entries<Setting<unknown>>(group).map(([key, { fallback, meaning }]) => {
     const isShown = Array.isArray(fallback) || typeof fallback !== 'object';
-    /** The default in the form of an environment variable; empty if there is none. */
     const shownDefault = isShown ? String(fallback ?? '') : '';
     return { name: variableOf(key), shownDefault, meaning };
   }),
@@ -297,7 +295,6 @@ export function servesDemo({ upstreamUrl }: Pick<Config, 'upstreamUrl'>): boolea
   return upstreamUrl === undefined;
 }
 
-/** The texts that the log must not show. */
 export function secretsOf({ upstreamHeaders, redisUrl }: Config): readonly string[] {
   const { password, searchParams } = new URL(redisUrl ?? 'redis://none');
   const inUrl = [password, decodeURIComponent(password), ...searchParams.values()];

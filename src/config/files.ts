@@ -53,7 +53,6 @@ export function readSecret(name: string, path: string): string {
   return text;
 }
 
-/** Texts by id. */
 export type DocumentManifest = ReadonlyMap<string, string>;
 
 const EXPECTED =

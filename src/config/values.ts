@@ -13,7 +13,6 @@ export class SettingError extends Error {
   }
 }
 
-/** A whole number from `min` to `max`, both included. */
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);
@@ -41,14 +40,12 @@ export function rate(text: string): { readonly perSecond: number; readonly burst
   );
 }
 
-/** `true` or `false`, in any letter case. */
 export function boolean(text: string): boolean {
   const value = text.toLowerCase();
   if (value === 'true' || value === 'false') return value === 'true';
   throw new SettingError('true or false', text);
 }
 
-/** Exactly one of the given words, in any letter case. */
 export function oneOf<Value extends string>(values: readonly Value[]): Parse<Value> {
   return (text) => {
     const value = values.find((candidate) => candidate === text.toLowerCase());

@@ -5,8 +5,6 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 /** The first 96 bits of an IPv4 address that is mapped into IPv6 (RFC 4291). */
 const MAPPED_IPV4 = '0:0:0:0:0:ffff';
-/** The first four of the eight groups of an IPv6 address name the network (/64). A machine can choose the others. */
-const NETWORK_GROUPS = 4;
 
 /**
  * The client behind an address, for limits and fair queues: an IPv4 address, even if it is mapped into IPv6, or a network
@@ -16,8 +14,8 @@ export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
-  if (groups.slice(0, 6).join(':') !== MAPPED_IPV4)
-    return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  // A machine can choose the last four groups of its IPv6 address.
+  if (groups.slice(0, 6).join(':') !== MAPPED_IPV4) return `${groups.slice(0, 4).join(':')}::/64`;
   const numbers = groups.slice(6).map((group) => Number.parseInt(group, 16));
   return numbers.flatMap((two) => [two >> 8, two & 255]).join('.');
 }

@@ -44,9 +44,8 @@ const FOR_ALL: readonly string[] = ['access-control-allow-origin', '*', ...EXPOS
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
- * Whether a request to `/mcp` is from a page whose origin the settings do not name. With `*`, all origins are
- * foreign except those of this machine. The Host header is not compared: a site can let its own host name
- * resolve to this machine (DNS rebinding).
+ * For requests to `/mcp`. With `*`, all origins are foreign except those of this machine. The Host header is not compared:
+ * a site can let its own host name resolve to this machine (DNS rebinding).
  */
 export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
   if (origin === null) return false;

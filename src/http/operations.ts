@@ -11,7 +11,6 @@ export function isJsonType(contentType: string): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType);
 }
 
-/** Whether requests of this method carry the operation in their body. */
 export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;
 }

@@ -1,7 +1,6 @@
 /** The paths that the gateway serves, below the base path. */
 
 export const GRAPHQL_PATH = '/graphql';
-/** Of the Model Context Protocol. */
 export const MCP_PATH = '/mcp';
 export const MONITORING_PATHS = ['/live', '/ready', '/metrics'] as const;
 

@@ -128,7 +128,6 @@ const NOT_JSON: Refusal = {
 function textOf(parsed: unknown, type = ''): string {
   if (typeof parsed === 'string') return parsed;
   if (parsed instanceof Uint8Array) return Buffer.from(parsed).toString();
-  // A parsed form is an object, too.
   if (FORM.test(type)) return stringify(parsed as ParsedUrlQueryInput);
   const json: unknown = JSON.stringify(parsed, (_name, value: unknown) =>
     // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null. Its text is refused later.

@@ -112,8 +112,7 @@ export interface LogDestination extends DestinationStream {
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**
- * Opens a destination. A pipe or socket never makes the process wait: unread lines stay in a buffer, and
- * lines beyond its bound are dropped. Lines for anything else, such as a regular file, are written at once.
+ * Unread lines of a pipe or socket stay in a buffer, and lines beyond its bound are dropped. Others are written at once.
  * Asynchronous writes of pino would not help: a write that blocks occupies a thread, and prevents the exit.
  */
 export function openLogDestination(fd: number, onDrop: () => void): LogDestination {

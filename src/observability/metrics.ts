@@ -97,7 +97,6 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-/** A series for each possible state: 1 for the current one, 0 for the others. */
 const stateSamples = (states: readonly string[], current: string, labels?: Sample['labels']) =>
   states.map((state): Sample => ({ labels: { ...labels, state }, value: Number(state === current) }));
 
@@ -140,7 +139,6 @@ const RECENT_MS = 60_000;
 /** The most refused clients that the gauge can count: they take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
-/** The limits of the buckets for attempts, in seconds: from an answer of a nearby cache to an attempt that times out. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -6,13 +6,11 @@ import type { CacheResult, Executor } from './request-metrics.js';
 
 const SLOW_REQUEST_MS = 1_000;
 
-/** How a request was answered. */
 export interface AnsweredFacts {
   readonly cache: CacheResult;
   /** Present if an operation was executed. */
   readonly executor?: Executor | undefined;
   readonly operation?: string | undefined;
-  /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
   /** If `codes` has overloads or failures of the upstream: whether the client itself caused all of them. */
   readonly isByClient?: boolean | undefined;

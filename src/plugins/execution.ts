@@ -25,7 +25,6 @@ import type { Logger } from '../logger/logger.js';
 export interface OperationOutcome {
   /** The `operationName` of the request, cut; at `/mcp` the name of the tool's operation, such as `FindTokens`. */
   operation?: string;
-  /** The distinct codes of its errors. */
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
@@ -44,8 +43,6 @@ export interface ExecutionContext extends GatewayContext {
 }
 
 /**
- * Executes with graphql-js, and reports the {@link OperationOutcome}.
- *
  * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
  * operation in which a fragment is spread a second time with a condition that is null.
  */

@@ -20,7 +20,6 @@ type Operation<Result> = () => Result | Promise<Result>;
 /** An operation, or its refusal. `isByClient`: whether other operations of this client are the cause. */
 type Task<Result> = (isByClient: boolean) => Result | Promise<Result>;
 
-/** Connections of all servers of this process. */
 let accepted = 0;
 subscribe('net.server.socket', () => {
   accepted++;

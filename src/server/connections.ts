@@ -41,14 +41,12 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // At a difference of only one, two clients would evict each other alternately.
     if (!most || most.size <= (byClient.get(client)?.size ?? 0) + 1) return false;
-    for (const connection of most) {
-      if (!connection.isIdle()) continue;
-      connection.socket.destroy();
-      // Removed now, and not only at the close event: the new connection takes the place of this one at once.
-      remove(connection);
-      return true;
-    }
-    return false;
+    const idle = [...most].find((connection) => connection.isIdle());
+    if (!idle) return false;
+    idle.socket.destroy();
+    // Removed now, and not only at the close event: the new connection takes the place of this one at once.
+    remove(idle);
+    return true;
   }
 
   server.on('connection', (socket: Socket) => {

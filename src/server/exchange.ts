@@ -77,12 +77,7 @@ export abstract class Exchange {
     return { method, body: isText ? body : new TextEncoder().encode(body) };
   }
 
-  /**
-   * @param headers names and values, alternating
-   * @param parts the body, which must not change afterwards
-   * @param isLast whether to close the connection
-   * @returns false if another response has begun, which is then cut off
-   */
+  /** @param headers names and values, alternating. Returns false if another response has begun, which is then cut off. */
   abstract send(status: number, headers: string[], parts?: EncodedBody['parts'], isLast?: boolean): boolean;
 }
 
@@ -175,10 +170,9 @@ export class NodeExchange extends Exchange {
 }
 
 /**
- * Makes the URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
- *
- * Two kinds of targets get the URL of a path that does not exist: a URL with another host than the Host header, and a
- * path that normalisation would change, such as `/x/../metrics`. A proxy may block `/metrics` only by comparing paths.
+ * Undefined if the target is neither a path nor an http URL. Two kinds of targets get a path that does not exist: a URL
+ * with another host than the Host header, and a path that normalisation would change, such as `/x/../metrics`: a proxy
+ * may block `/metrics` only by comparing paths.
  */
 function urlOf(target: string, host = ''): URL | undefined {
   const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];

@@ -62,7 +62,6 @@ export function createRequestObserver(options: RequestObserverOptions) {
     ended: metrics.ended,
     /** Call it after the response was passed on, or if the client has closed the connection. */
     answered,
-    /** Sends a refusal in place of a response of the gateway, with the headers that every response has. */
     refuse(exchange: Exchange, refusal: Refusal, isByClient = true): void {
       const headers = [...commonHeaders(exchange, options.corsOrigins), CACHE_STATUS, MISS];
       if (!sendPlain(exchange, plainRefusal(refusal), headers, refusal.isLast)) return;

@@ -12,9 +12,7 @@ import type { Body } from '../http/encodings.js';
 import { isAskedByBody, isJsonType } from '../http/operations.js';
 import type { CacheableRequest } from './exchange.js';
 
-/** A complete response without errors. */
 export interface CompleteResponse {
-  /** The operation's name, for the log. */
   readonly operation: string | undefined;
   /** Names and values, alternating: the headers that are equal for every request with the same cache key. */
   readonly headers: readonly string[];

@@ -9,7 +9,6 @@ import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
-/** The start waits for the directory. After this time, the log says so. */
 const WARN_SLOW_MS = 3_000;
 /** While writes fail, a warning is logged again only after this time. */
 const WARN_AGAIN_AFTER_MS = 3_600_000;

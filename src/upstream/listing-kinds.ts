@@ -272,7 +272,6 @@ const MAX_LOGO_URL = 2048;
 const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
 /** A host name with a dot. IP addresses are refused: no picture needs one, and many lead into local networks. */
 const HOST_NAME = /\.[a-z][a-z0-9-]*$/;
-/** Names of this machine and of hosts in local networks. */
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
 

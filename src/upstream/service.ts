@@ -148,7 +148,6 @@ export interface FieldWatchMetrics {
 
 /** At most this many fields of a listing are remembered; rows have about twenty. */
 const MAX_FIELDS = 200;
-/** One log line names at most this many fields for each kind of change. */
 const MAX_SHOWN_FIELDS = 20;
 /** Longer names are cut before they are compared and logged. */
 const MAX_NAME_LENGTH = 64;

@@ -8,7 +8,6 @@ import { createUpstreamHttp, type UpstreamHttp, type UpstreamHttpOptions } from 
 import { valueTransferToken } from './listing-kinds.js';
 import { createRestService, type FieldWatchMetrics, type ServiceForm } from './service.js';
 
-/** By the name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 const SERVICES = {
   v1: {
     forms: {},

@@ -16,7 +16,6 @@ export interface RedisConnectionOptions {
 
 /** An attempt to connect may take this long, or as long as a command, if that is longer. */
 const CONNECT_MS = 2_000;
-/** The longest pause before a new attempt to connect. */
 const MAX_RECONNECT_MS = 1_000;
 /** After a failure, Redis is not used for this long. */
 export const AWAY_MS = 1_000;

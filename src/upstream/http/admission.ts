@@ -24,7 +24,6 @@ interface Turn {
 
 /** For routes only. The queue holds as many of their requests as can be sent in this time. */
 const MAX_ROUTE_WAIT_MS = 20_000;
-/** While no request may be sent, the lanes are checked this often. */
 const POLL_MS = 50;
 /** The wait for a permit is at most about 1.2 s. If it is longer than this (ms), another gateway has set a pause. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;

@@ -27,7 +27,6 @@ export interface LaneRequest {
 const FAILURES_TO_OPEN = 5;
 /** An open breaker stops requests for this long (ms). After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
-/** The delay while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /** The longest pause (ms) of all routes if only one URL answered with Retry-After: the cause may be this URL alone. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;

@@ -9,14 +9,7 @@ import type { Logger } from '../../logger/logger.js';
 import { currentTracing, type EndSpan } from '../../tracing.js';
 import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
 import { type BreakerState, createBackoff, LANES, type Lane } from './backoff.js';
-import {
-  errorFromNetwork,
-  errorFromStatus,
-  goneFromBody,
-  retryDelay,
-  stoppingError,
-  timeoutError,
-} from './errors.js';
+import { goneError, networkError, retryDelay, statusError, stoppingError, timeoutError } from './errors.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
 export interface UpstreamHttpOptions extends Config, AdmissionOptions {
@@ -34,7 +27,6 @@ export interface UpstreamMetrics {
 export interface UpstreamAnswer {
   readonly json: unknown;
   readonly bytes: number;
-  /** Milliseconds since 1970. */
   readonly sentAt: number;
   readonly ageMs: number;
 }
@@ -139,15 +131,15 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
         signal: attempted.signal,
       });
       rateLimiter.answered?.();
-      if (response.status !== 200) throw errorFromStatus(response, url, await headOf(response));
+      if (response.status !== 200) throw statusError(response, url, await headOf(response));
       const { json, bytes } = await readJson(response, url, options.upstreamMaxBytes);
-      const gone = goneFromBody(json, url);
+      const gone = goneError(json, url);
       if (gone) throw gone;
       return { json, bytes, sentAt, ageMs: ageOf(response.headers.get('age')) };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (attempted.signal.reason instanceof UpstreamError) throw attempted.signal.reason;
-      throw errorFromNetwork(error, url, connectTimeoutMs);
+      throw networkError(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
       closing.signal.removeEventListener('abort', stop);

@@ -12,7 +12,7 @@ export const GONE_PAUSE_MS = 60_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
 /** The error for an answer whose status is not 200. @param body the beginning of its body */
-export function errorFromStatus({ status, headers }: Response, url: string, body: string): UpstreamError {
+export function statusError({ status, headers }: Response, url: string, body: string): UpstreamError {
   const detail = `${url}: HTTP ${status} ${body}`;
   if (status === 410 || (status >= 400 && saysDeprecated(body, url))) return gone(status, detail);
   const code = status === 429 ? 'UPSTREAM_RATE_LIMITED' : 'UPSTREAM_STATUS';
@@ -25,7 +25,7 @@ export function errorFromStatus({ status, headers }: Response, url: string, body
 }
 
 /** The error for an answer with status 200 whose body is an error that says "deprecated". */
-export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
+export function goneError(json: unknown, url: string): UpstreamError | undefined {
   const { error } = Object(json) as { readonly error?: unknown };
   const said = typeof error === 'string' ? error : (Object(error) as { readonly message?: unknown }).message;
   if (typeof said !== 'string' || !saysDeprecated(said, url)) return undefined;
@@ -75,7 +75,7 @@ export function stoppingError(): UpstreamError {
 }
 
 /** The error for an exception of undici: the connection or the decompression failed. */
-export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
+export function networkError(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;

@@ -1,15 +1,10 @@
 /** Limits how many requests are sent to the upstream in any second, for all of its services together. */
 export interface RateLimiter {
-  /**
-   * Acquires the permit for one request, which must then be sent at once. Returns 0, or the wait until the next try (ms).
-   * In Redis, waiting listings and routes take turns.
-   *
-   * @param key the same for all requests that are paused together
-   */
-  acquire(key: string, isListing: boolean): number | Promise<number>;
+  /** Returns 0 if one request must be sent now, or the wait until the next try (ms). */
+  acquire(pauseKey: string, isListing: boolean): number | Promise<number>;
   answered?(): void;
   /** Tells the other gateways that share the limit to send no requests with this key for a time. */
-  pause?(key: string, ms: number): void;
+  pause?(pauseKey: string, ms: number): void;
 }
 
 export type LocalRateLimiter = ReturnType<typeof createRateLimiter>;
