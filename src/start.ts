@@ -26,7 +26,8 @@ const OWN_FILE_HANDLES = 48;
 /** In a container. A connection takes 13 kB, and three times as much with an unfinished head of 16 KiB. */
 const BYTES_FOR_CONNECTION = 262_144;
 
-async function run(config: Config): Promise<Stop> {
+/** @returns what SIGTERM and SIGINT do from then on */
+async function run(config: Config) {
   const isTerminal = process.stdout.isTTY === true;
   const metrics = createMetrics();
   const destination = isTerminal ? undefined : openLogDestination(1, metrics.logLineDropped);
@@ -95,7 +96,7 @@ async function run(config: Config): Promise<Stop> {
     log.info({ address: base + GRAPHQL_PATH, upstream, isDemo, adminAddress, ...own }, 'Listening');
   }
   // A supervisor may send a signal as soon as it reads "Listening": nothing is awaited between that line and here.
-  return (received) => {
+  return (received: NodeJS.Signals) => {
     if (stoppingSince === undefined) {
       signal = received;
       stop();
@@ -158,10 +159,8 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
   return undefined;
 }
 
-type Stop = (signal: NodeJS.Signals) => void;
-
 /** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */
-export async function start(env: NodeJS.ProcessEnv): Promise<Stop> {
+export async function start(env: NodeJS.ProcessEnv) {
   const settings = readConfig(env);
   if ('errors' in settings) {
     const details = [...settings.errors, ...nameWarnings(env).map(({ message }) => message)];

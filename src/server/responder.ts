@@ -21,7 +21,7 @@ import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf 
 import { commonHeaders, createResponseHeaders, sendComplete, sendPlain } from './send-response.js';
 
 export interface ResponderOptions extends Config {
-  readonly gateway: Omit<Gateway, 'load'>;
+  readonly gateway: Gateway;
   readonly checkDependencies: DependencyCheck;
   /** {@link MAX_CACHE_BYTES} unless given. */
   readonly maxCacheBytes?: number;
@@ -43,7 +43,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
   const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
   const { path } = gateway;
-  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.resolve);
+  const cache = createResponseCache(maxCacheBytes, maxQueryTokens, gateway);
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);

@@ -39,17 +39,10 @@ const RESPONSE_BYTES = 2_000;
 const KEY_BYTES = 500;
 
 /**
- * The cache does not check whether an entry is current.
- *
- * @param maxQueryTokens a document with more lexical tokens has no key, like any refused one
- * @param resolve puts texts in place of ids: a request by id has the same key as one with the text
+ * The cache does not check whether an entry is current. A request by id has the same key as one with the text. A document
+ * with too many lexical tokens has no key, like any refused one.
  */
-export function createResponseCache(
-  maxBytes: number,
-  path: string,
-  maxQueryTokens: number,
-  resolve: Gateway['resolve'],
-) {
+export function createResponseCache(maxBytes: number, maxQueryTokens: number, { path, resolve }: Gateway) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
