@@ -45,7 +45,7 @@ export interface GatewayRequest {
   /** Operations wait in a queue, other requests do not. */
   readonly isOperation: boolean;
   /** Reads the parameters in the operation's turn. Absent if only Yoga can respond. */
-  readonly parameters?: (() => Parameters) | undefined;
+  readonly parameters?: (() => GivenParameters) | undefined;
   /** Called if the operation had to wait for its turn. True if it has answered the request, which is then not executed. */
   readonly answerInTurn?: (() => boolean) | undefined;
   /** Makes the request for GraphQL Yoga. */
@@ -53,7 +53,7 @@ export interface GatewayRequest {
 }
 
 /** Undefined if only GraphQL Yoga can respond. */
-type Parameters = RequestParameters | undefined;
+type GivenParameters = RequestParameters | undefined;
 
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -86,13 +86,13 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /** Puts the text of a trusted document in place of its id. */
-  function resolve(given: Parameters): Parameters {
+  function resolve(given: GivenParameters): GivenParameters {
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
   }
 
   /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */
-  function execute(parameters: Parameters, { client, text }: RequestFacts, waitsUntil?: number): Result {
+  function execute(parameters: GivenParameters, { client, text }: RequestFacts, waitsUntil?: number): Result {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     const body = writeOperation(parameters, (operation) => {
@@ -120,7 +120,7 @@ export function createGateway(options: GatewayOptions) {
   function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer | undefined> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
-    let parameters: Parameters;
+    let parameters: GivenParameters;
     const begin = () => {
       parameters = resolve(request.parameters?.());
       return execute(parameters, context);
@@ -140,7 +140,7 @@ export function createGateway(options: GatewayOptions) {
   async function respondLater(
     request: GatewayRequest,
     context: RequestFacts,
-    parameters: Parameters,
+    parameters: GivenParameters,
     first: Result,
   ): Promise<Answer> {
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
