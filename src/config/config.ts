@@ -323,10 +323,9 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>) 
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
     const now = FORMER_SETTINGS.get(name);
-    const meant =
-      known.find(
-        (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
-      ) ?? SETTING_NAMES.find((setting) => fileVariable(setting) === name);
+    const isMeant = (setting: string) =>
+      lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting);
+    const meant = known.find(isMeant) ?? SETTING_NAMES.find((setting) => fileVariable(setting) === name);
     if (now) warnings.push({ name, message: `${name} is no longer a setting, and is not read. ${now}` });
     else if (meant)
       warnings.push({ name, message: `${name} is not a setting, and is not read. Did you mean ${meant}?` });

@@ -216,13 +216,7 @@ export function createMetrics({ ofProcess = true } = {}) {
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
 
-  /** All requests that arrive in one turn of the event loop share one text: to make it takes milliseconds. */
   let collecting: Promise<string> | undefined;
-  async function collect(): Promise<string> {
-    await setImmediate();
-    collecting = undefined;
-    return registry.metrics();
-  }
 
   /** {@link HELP} says what these functions report. `watch` functions add metrics, whose values are read at each scrape. */
   return {
@@ -271,7 +265,11 @@ export function createMetrics({ ofProcess = true } = {}) {
     connectionCut: (reason: string) => cuts.inc({ reason }),
     /** All metrics in the exposition format. Rejects if a watched function throws. */
     async expose() {
-      collecting ??= collect();
+      // All requests that arrive in one turn of the event loop share one text: to make it takes milliseconds.
+      collecting ??= setImmediate().then(() => {
+        collecting = undefined;
+        return registry.metrics();
+      });
       return { contentType: registry.contentType as string, text: await collecting };
     },
   };
