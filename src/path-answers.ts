@@ -66,6 +66,7 @@ export function createPathAnswers(options: PathOptions) {
   const onOmitted = options.metrics.tokenListOmitted;
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(snapshots, onOmitted)));
   const serveText = (make: () => string) => serveFile(() => createTextFile(make()));
+  // Without the fields for federation, as `schema.graphql` of the repository.
   const serveSchema = serveText(() => sdlOf(plainSchema));
   if (schema) answers.set(schema, serveSchema);
   const serveLlms = serveText(() => llmsText(facts));
