@@ -46,14 +46,12 @@ export function encodingFor(acceptEncoding: string | null | undefined): Encoding
   if (!acceptEncoding || acceptEncoding.length > TEXT_LIMITS.header) return 'identity';
   const remembered = known.get(acceptEncoding);
   if (remembered) return remembered;
-  const accepted = new Set(
-    acceptEncoding
-      .toLowerCase()
-      .split(',')
-      .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
-      .map((encoding) => encoding.split(';')[0]?.trim()),
-  );
-  const best = [...COMPRESSORS.keys()].find((encoding) => accepted.has(encoding)) ?? 'identity';
+  const accepted = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
+    .map((encoding) => encoding.split(';')[0]?.trim());
+  const best = [...COMPRESSORS.keys()].find((encoding) => accepted.includes(encoding)) ?? 'identity';
   if (known.size < MAX_KNOWN) known.set(acceptEncoding, best);
   return best;
 }

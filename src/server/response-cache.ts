@@ -69,10 +69,10 @@ export function createResponseCache(maxBytes: number, maxQueryTokens: number, { 
     try {
       // With extensions, the exact text is a part of the key: extensions can have a hash of this text. It can also be missing.
       const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
-      const members = [document, operationName, variables, extensions].map((each) => each ?? null);
       const { method, accept, origin } = request;
-      const text = JSON.stringify([method, accept, origin, ...members.map(withSortedKeys)]);
-      return createHash('sha256').update(text).digest('base64url');
+      // JSON has null for undefined.
+      const parts = [method, accept, origin, document, operationName, variables, extensions];
+      return createHash('sha256').update(JSON.stringify(parts, sorted)).digest('base64url');
     } catch {
       return undefined;
     }
@@ -119,17 +119,12 @@ function stripped(document: string, maxQueryTokens: number): string {
   return stripIgnoredCharacters(document);
 }
 
-/** Sorts the members of objects by name. Throws on a number that JSON cannot represent. */
-function withSortedKeys(value: unknown): unknown {
+/** For JSON.stringify: sorts the members of objects by name. Throws on a number that JSON cannot represent. */
+function sorted(_name: string, value: unknown): unknown {
   // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null.
   if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('Expected a finite number');
-  if (Array.isArray(value)) return value.map(withSortedKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, withSortedKeys(member)]),
-  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The parameters that GraphQL over HTTP defines, and the ids of documents. Others are ignored. */
@@ -170,11 +165,8 @@ function fromUrl({ method, url }: CacheableRequest, path: string): RequestParame
   if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
   if (!isQuickToParse(variables ?? '') || !isQuickToParse(extensions ?? '')) return undefined;
-  return {
-    ...plain,
-    variables: variables === undefined ? undefined : (parsed(variables) ?? variables),
-    extensions: extensions === undefined ? undefined : (parsed(extensions) ?? extensions),
-  };
+  const jsonIn = (text: string | undefined) => text && (parsed(text) ?? text);
+  return { ...plain, variables: jsonIn(variables), extensions: jsonIn(extensions) };
 }
 
 function parsed(text: string): RequestParameters | undefined {
