@@ -9,7 +9,7 @@ import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { createMonitoring, notReadyReason } from './observability/monitoring.js';
 import { createClientLimit } from './scheduling/client-limit.js';
-import { createSnapshots } from './snapshots/snapshots.js';
+import { createSnapshots, type Snapshots } from './snapshots/snapshots.js';
 import { NO_PEERS } from './snapshots/stores.js';
 import { openDiskStore } from './storage/disk.js';
 import { openRulesFile } from './storage/rules-file.js';
@@ -20,26 +20,21 @@ export interface AssembleOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** The first pause after a failed refresh (ms). Only tests set this and the next two options. */
+  /** Only tests set this and the next two options. */
   readonly firstPauseMs?: number | undefined;
-  /** A Redis command that takes longer than this (ms) fails; 1,000 unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly decorate?: ((service: Service) => Service) | undefined;
 }
 
 /** The default of `ROUTES_SWEEP_MS` for demo data: the routes of about two tokens are then requested each second. */
 const DEMO_SWEEP_MS = 180_000;
-/** `close` waits at most this long for writes to the disk, which usually take far less. */
+/** `close` waits at most this long for writes to the disk. */
 const WRITTEN_WITHIN_MS = 1_000;
-/**
- * This long after the start, GraphQL Yoga is loaded, unless a request has needed it before. Loading it at the
- * start would delay the first responses, and most responses do not need Yoga.
- */
+/** GraphQL Yoga is loaded this long after the start: before, loading it would delay responses that do not need it. */
 const LOAD_AFTER_MS = 1_000;
 
 /**
- * Puts together all parts of a gateway except the port of the process or the functions of the library, and restores the
- * listings from disk. Call `start` next, so that the listings are refreshed.
+ * Also restores the listings from disk. Call `start` next, so that they are refreshed.
  *
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory, or if the file of rules is
  *   unreadable; ListingRulesError if its rules are invalid
@@ -60,9 +55,8 @@ export async function assemble(options: AssembleOptions) {
     onSharing: metrics.sharing,
     log,
   });
-  const rulesFile = listingRules
-    ? await openRulesFile(listingRules, (rules) => snapshots.applyRules(rules), log)
-    : undefined;
+  const applyRules: Snapshots['applyRules'] = (rules) => snapshots.applyRules(rules);
+  const rulesFile = listingRules ? await openRulesFile(listingRules, applyRules, log) : undefined;
   const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
   const upstream = createUpstream({
     ...config,
@@ -106,9 +100,7 @@ export async function assemble(options: AssembleOptions) {
     monitoring,
     clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
-    /** Why the gateway should get no traffic now. Undefined if it is ready. */
     notReadyReason: notReady,
-    /** Starts to refresh the listings, and loads GraphQL Yoga a little later. */
     start() {
       snapshots.start();
       const load = () =>
@@ -131,7 +123,6 @@ export async function assemble(options: AssembleOptions) {
       redisPeers?.giveUp();
       await upstream.close();
     },
-    /** Stops refreshing, closes the upstream and Redis, and waits a little for writes to the disk. */
     async close() {
       rulesFile?.close();
       snapshots.stop();

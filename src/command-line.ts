@@ -2,10 +2,7 @@
 import { SETTING_GROUPS } from './config/config.js';
 import { PACKAGE, REVISION, VERSION } from './observability/version.js';
 
-/**
- * The text for the option `--help` (`-h`) or `--version` (`-v`). Anything else is an error: settings are
- * environment variables.
- */
+/** Any other option is an error: settings are environment variables. */
 export function replyTo(options: readonly string[]): { readonly text: string; readonly isError: boolean } {
   const option = options.join(' ');
   if (option === '--help' || option === '-h') return { text: help(), isError: false };
@@ -15,7 +12,6 @@ export function replyTo(options: readonly string[]): { readonly text: string; re
   return { text, isError: true };
 }
 
-/** The text of `--help`: every setting with its default, by groups. */
 function help(): string {
   const { name, description } = PACKAGE;
   const groups = SETTING_GROUPS.map(({ title, settings }) => {

@@ -1,6 +1,5 @@
 /** The gateway without a port: it executes operations from memory, or by GraphQL Yoga. */
 import { GraphQLError } from 'graphql';
-import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
 import { createDocuments } from './execution/documents.js';
@@ -18,7 +17,6 @@ import { createOperationQueue } from './scheduling/operation-queue.js';
 import { currentTracing } from './tracing.js';
 import type { OperationOutcome, RequestFacts, YogaContext } from './yoga.js';
 
-/** The settings, and the parts that the gateway uses. */
 export interface GatewayOptions extends Omit<PathOptions, 'schema' | 'executeForTool'> {
   /** The documents of the gateway's own pages, which are trusted, too. */
   readonly pageDocuments: readonly string[];
@@ -36,24 +34,22 @@ export type Answer =
   | { readonly response: PlainResponse; readonly outcome: OperationOutcome }
   | { readonly refusal: Refusal; readonly isByClient: boolean };
 
-/**
- * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded
- * yet, or the error that the cost is too high or the response too long. Undefined if GraphQL Yoga has to execute the
- * operation.
- */
+/** A response, a promise of a listing that is not loaded yet, or an exceeded limit. Undefined if only Yoga can execute. */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 
-/** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
-  /** Whether the request counts as an operation. Operations wait in a queue, other requests do not. */
+  /** Operations wait in a queue, other requests do not. */
   readonly isOperation: boolean;
-  /** Reads the parameters in the operation's turn. Absent, or returns undefined, if only Yoga can respond. */
-  readonly parameters?: (() => RequestParameters | undefined) | undefined;
-  /** Called if the operation had to wait for its turn. True if the request was answered now: it is then not executed. */
+  /** Reads the parameters in the operation's turn. Absent if only Yoga can respond. */
+  readonly parameters?: (() => GivenParameters) | undefined;
+  /** Called if the operation had to wait for its turn. True if it has answered the request, which is then not executed. */
   readonly answerInTurn?: (() => boolean) | undefined;
-  /** Makes the request for GraphQL Yoga, with the request class that Yoga processes fastest. */
+  /** Makes the request for GraphQL Yoga. */
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
+
+/** Undefined if only GraphQL Yoga can respond. */
+type GivenParameters = RequestParameters | undefined;
 
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -76,28 +72,21 @@ export function createGateway(options: GatewayOptions) {
   const contextOptions = { ...options, waiting: new Set<Loaders>() };
   const writeOperation = createOperationWriter(graph, documents);
 
-  /**
-   * Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`, where every message counts. Pages,
-   * such as the playground, and preflight requests do not count: they skip the queue and `RATE_LIMIT`.
-   */
+  /** Pages, such as the playground, and preflight requests do not count: they skip the queue and `RATE_LIMIT`. */
   function isOperation({ method, url, accept }: RequestHead): boolean {
     if (!operationPaths.includes(pathIn(url))) return false;
     if (isAskedByBody(method)) return true;
     return method === 'GET' && !(options.graphiql && accept?.includes('text/html'));
   }
 
-  /** Puts the text of a trusted document in place of its id. Undefined if GraphQL Yoga has to respond. */
-  function resolve(given: RequestParameters | undefined): RequestParameters | undefined {
+  /** Puts the text of a trusted document in place of its id. */
+  function resolve(given: GivenParameters): GivenParameters {
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
   }
 
   /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */
-  function execute(
-    parameters: RequestParameters | undefined,
-    { client, text }: Pick<RequestFacts, 'client' | 'text'>,
-    waitsUntil?: number,
-  ): Result {
+  function execute(parameters: GivenParameters, { client, text }: RequestFacts, waitsUntil?: number): Result {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     const body = writeOperation(parameters, (operation) => {
@@ -111,8 +100,7 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /**
-   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga. Yoga is slower, mostly because of the
-   * request and response objects of `fetch`.
+   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga.
    *
    * @returns no promise if the response was written at once: a promise would take a quarter of the whole time. A promise of
    *   undefined if `answerInTurn` has answered the request
@@ -120,7 +108,7 @@ export function createGateway(options: GatewayOptions) {
   function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer | undefined> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
-    let parameters: RequestParameters | undefined;
+    let parameters: GivenParameters;
     const begin = () => {
       parameters = resolve(request.parameters?.());
       return execute(parameters, context);
@@ -136,14 +124,11 @@ export function createGateway(options: GatewayOptions) {
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, refuseAsOverloaded);
   }
 
-  /**
-   * Responds to an operation that was not written at once. If it needs listings without a snapshot (two at most), waits
-   * for them and executes it again. If it still cannot be written, GraphQL Yoga responds.
-   */
+  /** Waits for listings without a snapshot (two at most), and executes the operation again. Otherwise Yoga responds. */
   async function respondLater(
     request: GatewayRequest,
     context: RequestFacts,
-    parameters: RequestParameters | undefined,
+    parameters: GivenParameters,
     first: Result,
   ): Promise<Answer> {
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
@@ -159,17 +144,13 @@ export function createGateway(options: GatewayOptions) {
     return respondByYoga(request, { ...context, waitsUntil, costRefusal });
   }
 
-  /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
   function refuseAsOverloaded(isByClient: boolean): Answer {
     const message = `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`;
-    const code: ErrorCode = 'OVERLOADED';
-    return { refusal: { status: 503, message, code, headers: { 'retry-after': '1' } }, isByClient };
+    const headers = { 'retry-after': '1' };
+    return { refusal: { status: 503, message, code: 'OVERLOADED', headers }, isByClient };
   }
 
-  async function respondByYoga(
-    { toRequest }: GatewayRequest,
-    facts: Omit<YogaContext, 'outcome'>,
-  ): Promise<Answer> {
+  async function respondByYoga({ toRequest }: GatewayRequest, facts: Omit<YogaContext, 'outcome'>) {
     const { pathAnswer, yoga } = await load();
     const asked = toRequest(yoga.Request);
     const context = { ...facts, outcome: {} };
@@ -213,14 +194,9 @@ export function createGateway(options: GatewayOptions) {
       const yieldToQueue = () => queue.resume(client, refuseToResume);
       return createContext(contextOptions, { client, text, waitsUntil, requestId, yieldToQueue });
     };
+    const ofYoga = { schema: graph, documents, trusted, createContext: createYogaContext };
     return {
-      yoga: createYogaHandler({
-        ...options,
-        schema: graph,
-        documents,
-        trusted,
-        createContext: createYogaContext,
-      }),
+      yoga: createYogaHandler({ ...options, ...ofYoga }),
       pathAnswer: createPathAnswers({ ...options, schema: graph, executeForTool }),
     };
   }
@@ -231,13 +207,7 @@ export function createGateway(options: GatewayOptions) {
     return loading;
   }
 
-  return {
-    path,
-    isOperation,
-    resolve,
-    respond,
-    load,
-  };
+  return { path, isOperation, resolve, respond, load };
 }
 
 function refuseToResume(isByClient: boolean): never {

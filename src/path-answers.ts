@@ -4,17 +4,7 @@ import { type Config, servesDemo } from './config/config.js';
 import type { RequestParameters } from './execution/operation-writer.js';
 import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
 import { preflightAnswer } from './http/headers.js';
-import {
-  GRAPHQL_PATH,
-  LLMS_PATH,
-  MCP_PATH,
-  MONITORING_PATHS,
-  type OptionalPath,
-  PICKER_FILES,
-  PICKER_PATH,
-  SCHEMA_PATH,
-  TOKEN_LIST_PATH,
-} from './http/paths.js';
+import { GRAPHQL_PATH, MCP_PATH, MONITORING_PATHS, type OptionalPath } from './http/paths.js';
 import { type PlainResponse, plainRefusal } from './http/refusal.js';
 import type { Logger } from './logger/logger.js';
 import { createMcp } from './mcp/mcp-handler.js';
@@ -27,14 +17,12 @@ import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 import type { YogaContext } from './yoga.js';
 
-/** The settings, and the parts of the gateway that answer paths without GraphQL. */
 export interface PathOptions extends Config {
   readonly schema: GraphQLSchema;
   readonly snapshots: Snapshots;
   readonly monitoring: Monitoring;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
     operation: RequestParameters,
     request: Request,
@@ -42,25 +30,22 @@ export interface PathOptions extends Config {
   ) => Promise<string>;
 }
 
-/**
- * Creates the function that answers a request without GraphQL, with 404 for an unknown path. It returns undefined for a
- * request to the GraphQL endpoint.
- */
+/** Creates the function that answers a request without GraphQL. It returns undefined for a request to the endpoint. */
 export function createPathAnswers(options: PathOptions) {
   const { basePath, servedPaths, graphiql, compression, corsOrigins, snapshots } = options;
   const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
   const path = basePath + GRAPHQL_PATH;
-  const tokenListPath = pathOf(TOKEN_LIST_PATH);
+  const tokenListPath = pathOf('/tokenlist.json');
   const facts: PageFacts = {
     endpoint: path,
     hasPlayground: graphiql,
     hasIntrospection: options.introspection,
     mcp: options.mcp ? basePath + MCP_PATH : undefined,
-    picker: pathOf(PICKER_PATH),
-    pickerBase: basePath + PICKER_FILES,
+    picker: pathOf('/'),
+    pickerBase: `${basePath}/picker/`,
     playgroundBase: `${path}/playground/`,
-    schema: options.introspection ? pathOf(SCHEMA_PATH) : undefined,
-    llms: pathOf(LLMS_PATH),
+    schema: options.introspection ? pathOf('/schema.graphql') : undefined,
+    llms: pathOf('/llms.txt'),
     readiness: pathOf('/ready'),
     hasLogos: options.logos,
     isDemo: servesDemo(options),

@@ -1,13 +1,11 @@
 /** Runs the process: starts it with its settings, and stops it after a signal. */
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
-import { type Config, readConfig, secretsOf, servesDemo } from './config/config.js';
-import { nameWarnings } from './config/names.js';
+import { type Config, nameWarnings, readConfig, secretsOf, servesDemo } from './config/config.js';
 import { DEMO_LABEL } from './demo/listings.js';
 import { REQUEST_IDS } from './http/headers.js';
 import { GRAPHQL_PATH } from './http/paths.js';
-import { openLogDestination } from './logger/destination.js';
-import { createLogger } from './logger/logger.js';
+import { createLogger, openLogDestination } from './logger/logger.js';
 import { createMetrics } from './observability/metrics.js';
 import { createRefreshAnswer } from './observability/monitoring.js';
 import { REVISION, VERSION } from './observability/version.js';
@@ -15,25 +13,21 @@ import { createAdminServer, createGatewayServer } from './server/server.js';
 
 /** This long after the port has closed, requests to the upstream are aborted: no response may wait longer. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
-/** This long after the port has closed, all open connections are destroyed. */
+/** The same for the end of all open connections. */
 const CUT_OFF_AFTER_MS = 7_000;
 /** The process ends this long after the port has closed, even if something still hangs. */
 const STOP_WITHIN_MS = 8_500;
 /** A second SIGINT within this time is ignored: for one Ctrl-C, the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 1_000;
-/**
- * The exit waits at most this long for a slow reader of the log. Must be below `STOP_WITHIN_MS` minus `CUT_OFF_AFTER_MS`.
- */
+/** The wait for a slow reader of the log. Must be below `STOP_WITHIN_MS` minus `CUT_OFF_AFTER_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
-/**
- * In a container, one connection is allowed for this many bytes of memory. A connection takes 13 kB, and three times as
- * much with an unfinished head of 16 KiB.
- */
+/** In a container. A connection takes 13 kB, and three times as much with an unfinished head of 16 KiB. */
 const BYTES_FOR_CONNECTION = 262_144;
 
-async function run(config: Config): Promise<Stop> {
+/** @returns what SIGTERM and SIGINT do from then on */
+async function run(config: Config) {
   const isTerminal = process.stdout.isTTY === true;
   const metrics = createMetrics();
   const destination = isTerminal ? undefined : openLogDestination(1, metrics.logLineDropped);
@@ -41,7 +35,7 @@ async function run(config: Config): Promise<Stop> {
   const log = await createLogger({
     level: config.logLevel,
     readable: isTerminal,
-    ...(destination ? { destination } : {}),
+    destination,
     secrets: secretsOf(config),
   });
   for (const { name, message } of nameWarnings(process.env)) log.warn({ name }, message);
@@ -102,7 +96,7 @@ async function run(config: Config): Promise<Stop> {
     log.info({ address: base + GRAPHQL_PATH, upstream, isDemo, adminAddress, ...own }, 'Listening');
   }
   // A supervisor may send a signal as soon as it reads "Listening": nothing is awaited between that line and here.
-  return (received) => {
+  return (received: NodeJS.Signals) => {
     if (stoppingSince === undefined) {
       signal = received;
       stop();
@@ -131,17 +125,13 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 `;
 }
 
-/** The limit on open files; NaN if there is none, or if the system does not report it. */
+/** The limit on open files; NaN if none is known. */
 function fileHandles(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   return Number(report.userLimits?.open_files?.soft);
 }
 
-/**
- * Ends a process that could not start, with status 1. Writes a line of the log, or plain lines on a terminal.
- *
- * @param secrets texts to remove from the log
- */
+/** Ends a process that could not start. Writes a line of the log without the secrets, or plain lines on a terminal. */
 async function endWith(
   message: string,
   details: readonly string[] | undefined,
@@ -156,7 +146,7 @@ async function endWith(
   process.exit(1);
 }
 
-/** Tells the operator how to correct an error of the start. Undefined for an unexpected error. */
+/** How the operator can correct an error of the start. Undefined for an unexpected error. */
 function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config): string | undefined {
   const { code, port: failed = port } = error as NodeJS.ErrnoException & { readonly port?: number };
   const name = failed === adminPort ? 'ADMIN_PORT' : 'PORT';
@@ -169,11 +159,8 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
   return undefined;
 }
 
-/** What SIGTERM and SIGINT do once the gateway has started. Before that, they end the process at once. */
-type Stop = (signal: NodeJS.Signals) => void;
-
 /** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */
-export async function start(env: NodeJS.ProcessEnv): Promise<Stop> {
+export async function start(env: NodeJS.ProcessEnv) {
   const settings = readConfig(env);
   if ('errors' in settings) {
     const details = [...settings.errors, ...nameWarnings(env).map(({ message }) => message)];

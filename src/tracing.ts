@@ -21,27 +21,23 @@ export function currentTracing() {
 
 function createTracing(tracer: Tracer) {
   return {
-    /**
-     * Runs the function in a span for a client's request. The span continues the trace of the active span;
-     * without one, it continues the trace in the headers.
-     */
-    inRequest<Result>(headers: object, run: (span: TraceSpan) => Result): Result {
-      // If an SDK instruments HTTP, there is already a span that continues the trace of the headers.
+    inRequest<Result>(headers: object, run: (end: EndSpan) => Result): Result {
+      // If an SDK instruments HTTP, there is already a span, which continues the trace of the headers.
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
       const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
-      return context.with(trace.setSpan(parent, span), () => run(ending(span)));
+      return context.with(trace.setSpan(parent, span), () => run(endOf(span)));
     },
     /** Runs the function in a span for one attempt at the upstream. `headers` carry the trace to the upstream. */
     inAttempt<Result>(
       attributes: Attributes,
-      run: (span: TraceSpan, headers: Readonly<Record<string, string>>) => Result,
+      run: (end: EndSpan, headers: Readonly<Record<string, string>>) => Result,
     ): Result {
       const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, attributes });
       const own = trace.setSpan(context.active(), span);
       const headers: Record<string, string> = {};
       propagation.inject(own, headers);
-      return context.with(own, () => run(ending(span), headers));
+      return context.with(own, () => run(endOf(span), headers));
     },
     /** Binds a function to the current span: it runs in that span, even if a queue calls it later. */
     bind: <Task extends (...given: never[]) => unknown>(task: Task): Task =>
@@ -54,15 +50,13 @@ function createTracing(tracer: Tracer) {
   };
 }
 
-export type TraceSpan = ReturnType<typeof ending>;
+/** Ends a span. Call it exactly once. @param error the error code, if the request or attempt failed */
+export type EndSpan = ReturnType<typeof endOf>;
 
-function ending(span: Span) {
-  return {
-    /** Ends the span. Call it exactly once. @param error the error code, if the request or attempt failed */
-    end(attributes: Attributes, error?: string): void {
-      span.setAttributes(attributes);
-      if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
-      span.end();
-    },
+function endOf(span: Span) {
+  return (attributes: Attributes, error?: string): void => {
+    span.setAttributes(attributes);
+    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    span.end();
   };
 }

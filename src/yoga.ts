@@ -11,13 +11,17 @@ import { isJsonType, QUERY, QUERY_TYPE } from './http/operations.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { Logger } from './logger/logger.js';
-import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
-import { type OperationOutcome, useExecution } from './plugins/execution.js';
-import { useKnownMembers, useParameters } from './plugins/parameters.js';
+import { type ExecutionContext, type OperationOutcome, useExecution } from './plugins/execution.js';
+import {
+  useKnownMembers,
+  useParameters,
+  usePersistedQueries,
+  useTrustedDocuments,
+  useValidation,
+} from './plugins/parameters.js';
 
 export type { OperationOutcome };
 
-/** The settings, and the parts of the gateway that GraphQL Yoga uses. */
 export interface YogaOptions extends Config {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
@@ -26,7 +30,6 @@ export interface YogaOptions extends Config {
   readonly log: Logger;
 }
 
-/** Facts about one request. */
 export interface RequestFacts extends Omit<OperationFacts, 'yieldToQueue'> {
   readonly requestId: string;
   /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */
@@ -34,13 +37,9 @@ export interface RequestFacts extends Omit<OperationFacts, 'yieldToQueue'> {
 }
 
 /** The context of GraphQL Yoga, and of the answers at other paths. */
-export interface YogaContext extends RequestFacts {
-  readonly outcome: OperationOutcome;
-  /** Present if the gateway has found that the operation exceeds a limit. GraphQL Yoga then refuses it. */
-  readonly costRefusal?: GatewayContext['cost']['refusal'];
-}
+export type YogaContext = RequestFacts & Pick<ExecutionContext, 'outcome' | 'costRefusal'>;
 
-/** Sets up GraphQL Yoga. Plugins run in the order of their list. */
+/** Plugins run in the order of their list. */
 export function createYogaHandler({ schema, basePath, documents, trusted, createContext, log }: YogaOptions) {
   const { fetchAPI, handleRequest } = createYoga<YogaContext, GatewayContext>({
     schema,
@@ -83,8 +82,9 @@ export function createYogaHandler({ schema, basePath, documents, trusted, create
     async respond(request: Request, context: YogaContext): Promise<PlainResponse> {
       const { method, headers: sent } = request;
       const refused = (status: number, message: string, headers?: Refusal['headers']) => {
-        context.outcome.codes = [BAD_REQUEST];
-        return plainRefusal({ status, message, code: BAD_REQUEST, headers });
+        const code = 'BAD_REQUEST';
+        context.outcome.codes = [code];
+        return plainRefusal({ status, message, code, headers });
       };
       const accept = sent.get('accept') ?? '';
       // Yoga compares each type here with each of its own, and so would work 20 ms on a header of 15,000 commas.
@@ -116,12 +116,8 @@ export function createYogaHandler({ schema, basePath, documents, trusted, create
   };
 }
 
-const BAD_REQUEST = 'BAD_REQUEST';
 const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
-/**
- * The types of responses, for a refusal with status 406. Yoga's own refusal repeats this list for each type in the
- * request's Accept header, and lacks it if all types there have another charset.
- */
+/** For a refusal with status 406: Yoga's own repeats this list for each type in the request's Accept header, or lacks it. */
 const RESPONSE_TYPES =
   'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
 

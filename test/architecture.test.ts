@@ -13,7 +13,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const ALLOWED_IMPORTS = table(`
   # Modules that import few others.
   domain:
-  http: domain/text-limits
+  http: domain
   config: domain http logger
   scheduling:
   tracing:
@@ -68,7 +68,7 @@ const PACKAGES = table(`
   graphql-yoga: plugins yoga
   dataloader: graph
   http: http library server
-  net: config/values http/client-address library/requests logger server upstream/logo-url
+  net: config/values http/client-address library/requests logger server
   fs/promises: storage/disk storage/rules-file
   fs: config/files demo logger mcp/mcp-handler pages storage/rules-file
   # These are scripts, not parts of the gateway.

@@ -1,29 +1,12 @@
 /** All settings with their defaults and meanings, and how they are read from the environment. */
-
+import { isOneTypo } from '../domain/fold-text.js';
 import { OPTIONAL_PATHS } from '../http/paths.js';
 import { LOG_LEVELS } from '../logger/logger.js';
 import { documentManifest, fileVariable, listingRulesFile, readSecret } from './files.js';
-import {
-  basePath,
-  baseUrl,
-  boolean,
-  headers,
-  host,
-  integer,
-  networks,
-  noneOrSome,
-  oneOf,
-  origins,
-  type Parse,
-  path,
-  rate,
-  redisUrl,
-  SettingError,
-  timeOrNever,
-} from './values.js';
+import * as to from './values.js';
+import { type Parse, SettingError } from './values.js';
 
 export interface Setting<Value> {
-  /** The value of the setting if the variable is unset or empty. */
   readonly fallback: Value;
   readonly parse: Parse<Value>;
   readonly meaning: string;
@@ -43,52 +26,55 @@ export function variableOf(key: string): string {
 }
 
 /** A time in milliseconds, at most the longest delay of Node's timers: a timer with a longer delay fires at once. */
-const MS = integer(1, 2 ** 31 - 1);
+const MS = to.integer(1, 2 ** 31 - 1);
 
 export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
 
 const PROCESS = {
-  host: setting('127.0.0.1', host, 'The address to listen on.'),
-  port: setting(4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
+  host: setting('127.0.0.1', to.host, 'The address to listen on.'),
+  port: setting(4000, to.integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
   adminPort: optional(
-    integer(0, 65_535),
+    to.integer(0, 65_535),
     'The port for operators at `HOST`, without `BASE_PATH`: `/metrics`, `/live`, `/ready` and `POST /refresh`. The public port then has no `/metrics`. 0 takes a free port.',
   ),
   drainMs: setting(
     1_500,
-    integer(0, 600_000),
+    to.integer(0, 600_000),
     'After SIGTERM the gateway answers new requests for this time, but `/ready` with 503. Then the port closes.',
   ),
-  logLevel: setting('info', oneOf(LOG_LEVELS), `The least severe level to log: ${LOG_LEVELS.join(', ')}.`),
+  logLevel: setting('info', to.oneOf(LOG_LEVELS), `The least severe level to log: ${LOG_LEVELS.join(', ')}.`),
   logRequests: setting(
     'all',
-    oneOf(LOG_REQUESTS),
+    to.oneOf(LOG_REQUESTS),
     'The requests to log: `all`, `errors` (requests that had errors, were refused, or took a second or more) or `none`.',
   ),
 };
 
 const UPSTREAM = {
-  upstreamUrl: optional(baseUrl, 'The base address of the upstream, including its version.'),
+  upstreamUrl: optional(to.baseUrl, 'The base address of the upstream, including its version.'),
   demo: optional(
-    boolean,
+    to.boolean,
     '`true`: demo data is served in place of an upstream, also with `NODE_ENV=production`. `false`: never. Unset: demo data is served unless `UPSTREAM_URL` is set; with `NODE_ENV=production` the process ends instead.',
   ),
   upstreamProfile: setting(
     'v1',
-    oneOf(UPSTREAM_PROFILES),
+    to.oneOf(UPSTREAM_PROFILES),
     'The service at `UPSTREAM_URL`: `v1`, `value-transfer` (its successor), or `auto` (v1 until it is switched off, then the successor at `UPSTREAM_SUCCESSOR_URL`).',
   ),
-  upstreamSuccessorUrl: optional(baseUrl, 'The base address of the successor, for `UPSTREAM_PROFILE=auto`.'),
+  upstreamSuccessorUrl: optional(
+    to.baseUrl,
+    'The base address of the successor, for `UPSTREAM_PROFILE=auto`.',
+  ),
   upstreamHeaders: setting(
     {},
-    headers,
+    to.headers,
     'A JSON object of headers that the upstream gets with each request, such as a key.',
   ),
   upstreamTimeoutMs: setting(10_000, MS, 'The longest time for one attempt of a request to the upstream.'),
   upstreamRequestsPerSecond: setting(
     3,
-    integer(1, 1000),
+    to.integer(1, 1000),
     'The highest number of requests to the upstream per second: from this gateway or, with `REDIS_URL`, from all gateways together. Further requests wait.',
   ),
 };
@@ -100,10 +86,14 @@ const FRESHNESS = {
     MS,
     'For `sources`, each gateway gets the routes of each bridgeable token once in this time, in the background: from the upstream, or from another gateway. If unset, `sources` is null, except with demo data.',
   ),
-  priceMaxAgeMs: setting(3_600_000, integer(0, 2 ** 31 - 1), 'A price that is older than this time is null.'),
+  priceMaxAgeMs: setting(
+    3_600_000,
+    to.integer(0, 2 ** 31 - 1),
+    'A price that is older than this time is null.',
+  ),
   holdBackMs: setting(
     86_400_000,
-    timeOrNever,
+    to.timeOrNever,
     'A changed guarded value is accepted when every listing during this time (a day unless set) had the same new value. 0 accepts it at once; with `never` only `LISTING_RULES` accept it. Guarded are: the decimals and symbol of a token, and the address with this symbol; the chainId, type and native currency of a chain.',
   ),
   listingRules: optional(
@@ -113,9 +103,12 @@ const FRESHNESS = {
 };
 
 const STORAGE = {
-  snapshotDir: optional(path, 'The directory where the last good listings and accepted values are stored.'),
+  snapshotDir: optional(
+    to.path,
+    'The directory where the last good listings and accepted values are stored.',
+  ),
   redisUrl: optional(
-    redisUrl,
+    to.redisUrl,
     'The address of a Redis server through which gateways share listings, routes and rate limits.',
   ),
 };
@@ -123,60 +116,60 @@ const STORAGE = {
 const OFFER = {
   basePath: setting(
     '',
-    basePath,
+    to.basePath,
     'A path below which all paths are served, such as `/tokens`. A reverse proxy in front must not remove it from requests.',
   ),
   servedPaths: setting(
     OPTIONAL_PATHS,
-    noneOrSome(OPTIONAL_PATHS),
+    to.noneOrSome(OPTIONAL_PATHS),
     'The paths to serve besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. The library serves `/metrics` only if it is named here.',
   ),
   compression: setting(
     true,
-    boolean,
+    to.boolean,
     'Whether responses are compressed. `false` leaves this to the proxy or server in front.',
   ),
   corsOrigins: setting(
     '*',
-    origins,
+    to.origins,
     'The origins whose pages may read responses, separated by commas; `*` allows all (at `/mcp` only pages of this machine). Credentials are never allowed.',
   ),
-  graphiql: setting(true, boolean, 'Whether browsers get the playground at `/graphql`.'),
+  graphiql: setting(true, to.boolean, 'Whether browsers get the playground at `/graphql`.'),
   logos: setting(
     false,
-    boolean,
+    to.boolean,
     'Whether the token picker may load logos by HTTPS from other hosts, which the upstream chooses.',
   ),
   introspection: setting(
     true,
-    boolean,
+    to.boolean,
     'Whether clients may read the schema (introspection, `/schema.graphql`); routers always may, by `_service`.',
   ),
-  mcp: setting(true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
+  mcp: setting(true, to.boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   trustedDocuments: optional(
     documentManifest,
     'A file of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
   ),
   trustedDocumentsOnly: setting(
     false,
-    boolean,
+    to.boolean,
     "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages still work, and so do the tools of `/mcp` except `query`, and queries for `_service { sdl }` and `_sdl`.",
   ),
 };
 
 const CLIENT_LIMITS = {
   rateLimit: optional(
-    rate,
+    to.rate,
     'How many operations of each client are executed in a second: `20`, or `20/100` for at most 100 in a window of 5 s. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting(
     [],
-    networks,
+    to.networks,
     'The networks or addresses of your reverse proxies, separated by commas: `10.0.0.0/8`, `192.0.2.7`, `fd00::/8`, or `loopback`, `linklocal` and `uniquelocal`. For requests from these networks, the client is the last address in `X-Forwarded-For` that is in none of them. For all other requests, the client is the address of the connection.',
   ),
   maxCost: setting(
     250_000,
-    integer(1, 1_000_000_000),
+    to.integer(1, 1_000_000_000),
     'The highest cost of one operation, in units: one for each row, and one for each of its fields; searches and routes cost more. One whole token listing, with its chains and all fields except lists, is always allowed.',
   ),
 };
@@ -193,19 +186,16 @@ export const SETTING_GROUPS = Object.entries({
   title,
   settings: Object.entries<Setting<unknown>>(group).map(([key, { fallback, meaning }]) => {
     const isShown = Array.isArray(fallback) || typeof fallback !== 'object';
-    /** The default in the form of an environment variable; empty if there is none. */
     const shownDefault = isShown ? String(fallback ?? '') : '';
     return { name: variableOf(key), shownDefault, meaning };
   }),
 }));
 
-/** Every setting, by its key in {@link Config}. */
 export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...OFFER, ...CLIENT_LIMITS };
 
 /** Settings of the process that a gateway inside another server does not have. */
 export const PORT_SETTINGS = ['host', 'port', 'adminPort', 'drainMs'] as const;
 
-/** The environment variable of every setting. */
 export const SETTING_NAMES = Object.keys(SETTINGS).map(variableOf);
 
 /** The settings with passwords or keys. Each can be read from a file, as container platforms provide secrets. */
@@ -227,17 +217,11 @@ export const FIXED_LIMITS = {
   maxRoutesPerOperation: 10,
   /** Fields can nest without end (`chain { tokens { chain …`): a deeper operation is refused, except introspection. */
   maxDepth: 12,
-  /**
-   * An operation with more aliases is refused; those of a fragment count once for each spread. To read many objects, a
-   * client can use a look-up by keys.
-   */
+  /** An operation with more aliases is refused; those of a fragment count once for each spread. */
   maxAliases: 30,
   /** A document with more lexical tokens or lines is refused, and an operation with more fields (fragments expanded). */
   maxQueryTokens: 2_000,
-  /**
-   * An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. This also
-   * bounds responses.
-   */
+  /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
   /** The most open connections; behind a proxy, fewer are enough. A low `ulimit -n` and the memory of a container lower the number. */
   maxConnections: 5_000,
@@ -247,7 +231,6 @@ export const FIXED_LIMITS = {
   maxWaitMs: 1_000,
 };
 
-/** The value of every setting, and the fixed limits. */
 export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
 } & Readonly<typeof FIXED_LIMITS>;
@@ -255,10 +238,7 @@ export type Config = {
 /** Each error names the setting, the expected value, and the actual value unless it can be secret. */
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
-/**
- * Reads the settings from environment variables. A setting whose variable is unset or empty gets its default. A setting
- * that holds a secret can be read from a file: the path is in the variable of the same name with `_FILE` at its end.
- */
+/** Reads the settings from environment variables, or secrets from the files that variables with `_FILE` name. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
   return configFrom(({ fallback, parse }, key) => {
     const name = variableOf(key);
@@ -271,8 +251,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /**
- * Makes the configuration from the values of all settings, with the fixed limits.
- *
  * @param read gives the value of a setting, or throws a SettingError
  * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
  */
@@ -297,7 +275,7 @@ export function configFrom(
   return { errors: [...errors].map(([name, message]) => `${name}: ${message}`) };
 }
 
-/** Finds settings that contradict each other. Yields the name of the setting to change, and a message. */
+/** Yields the name of the setting to change, and a message. */
 function* contradictionsIn(config: Config, mayBeDemo: boolean): Generator<readonly [string, string]> {
   const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, demo } = config;
   const hasUpstream = upstreamUrl !== undefined;
@@ -320,9 +298,44 @@ export function servesDemo({ upstreamUrl }: Pick<Config, 'upstreamUrl'>): boolea
   return upstreamUrl === undefined;
 }
 
-/** The texts that the log must not show. */
 export function secretsOf({ upstreamHeaders, redisUrl }: Config): readonly string[] {
   const { password, searchParams } = new URL(redisUrl ?? 'redis://none');
   const inUrl = [password, decodeURIComponent(password), ...searchParams.values()];
   return [...Object.values(upstreamHeaders), ...inUrl];
+}
+
+/** Former settings, each with advice for the operator. All fixed limits count: many were settings. */
+const FORMER_SETTINGS = new Map<string, string>([
+  ...Object.entries(FIXED_LIMITS).map(
+    ([key, value]) => [variableOf(key), `The value is always ${value}.`] as const,
+  ),
+  ['REDIS_SECRET', 'Protect Redis by a password and TLS.'],
+  [
+    'REQUIRE_UPSTREAM',
+    'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
+  ],
+]);
+
+/** Variables with other names are not reported: such names can contain anything. */
+const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+
+/** Warns about former and misspelt settings. Warnings do not contain the value, which can be a secret. */
+export function nameWarnings(env: Readonly<Record<string, string | undefined>>) {
+  const known = [...SETTING_NAMES, ...SECRET_SETTINGS.map(fileVariable)];
+  const warnings: { readonly name: string; readonly message: string }[] = [];
+  for (const [name, text] of Object.entries(env)) {
+    if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
+    const now = FORMER_SETTINGS.get(name);
+    const isMeant = (setting: string) =>
+      lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting);
+    const meant = known.find(isMeant) ?? SETTING_NAMES.find((setting) => fileVariable(setting) === name);
+    if (now) warnings.push({ name, message: `${name} is no longer a setting, and is not read. ${now}` });
+    else if (meant)
+      warnings.push({ name, message: `${name} is not a setting, and is not read. Did you mean ${meant}?` });
+  }
+  return warnings;
+}
+
+function lettersOf(name: string): string {
+  return name.toUpperCase().replace(/[_.-]/g, '');
 }

@@ -25,7 +25,7 @@ function readText(path: string, expected: string, maxBytes = Number.POSITIVE_INF
   }
 }
 
-/** Checks the file of listing rules. Returns its path, because the file is read again whenever it changes. */
+/** Returns the path, because the file is read again whenever it changes. */
 export function listingRulesFile(path: string): string {
   const expected = 'a text file of rules about the listings';
   const text = readText(path, expected, MAX_RULES_LENGTH);
@@ -46,7 +46,6 @@ export function fileVariable(name: string): string {
   return `${name}_FILE`;
 }
 
-/** Reads the value of a setting from a file, without the white space around it. */
 export function readSecret(name: string, path: string): string {
   const expected = `${fileVariable(name)} to name a file with the value`;
   const text = readText(path, expected, MAX_SECRET_BYTES).trim();
@@ -54,7 +53,6 @@ export function readSecret(name: string, path: string): string {
   return text;
 }
 
-/** The texts of documents, by the ids that clients send in place of the texts. */
 export type DocumentManifest = ReadonlyMap<string, string>;
 
 const EXPECTED =
@@ -68,20 +66,16 @@ const ApolloManifest = v.object({
   operations: v.array(v.object({ id: Id, body: v.string() })),
 });
 const TextsById = v.record(Id, v.string());
+const Json = v.pipe(v.string(), v.parseJson());
 
 /** Reads an Apollo manifest, or a JSON object of ids and texts, which Relay and GraphQL Code Generator write. */
 export function documentManifest(path: string): DocumentManifest {
-  const text = readText(path, EXPECTED);
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw fileError(EXPECTED, path, ', which is not JSON');
-  }
-  return documentsIn(json, shown(path));
+  const { success, output } = v.safeParse(Json, readText(path, EXPECTED));
+  if (!success) throw fileError(EXPECTED, path, ', which is not JSON');
+  return documentsIn(output, shown(path));
 }
 
-/** Reads the documents from a parsed file or an object. @param source what error messages call it */
+/** @param source what error messages call the file or object */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
   const refuse = (fault: string) => new SettingError(EXPECTED, '', `${source} ${fault}`);
   // `TextsById` would accept an array, with its indexes as the ids.

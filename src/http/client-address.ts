@@ -5,26 +5,22 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 /** The first 96 bits of an IPv4 address that is mapped into IPv6 (RFC 4291). */
 const MAPPED_IPV4 = '0:0:0:0:0:ffff';
-/** The first four of the eight groups of an IPv6 address name the network (/64). A machine can choose the others. */
-const NETWORK_GROUPS = 4;
 
 /**
- * The client behind an address, for limits and fair queues: an IPv4 address, even if it is mapped into IPv6, or the /64
- * network of an IPv6 address.
- *
- * @returns a text such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a closed socket; any other text unchanged
+ * The client behind an address, for limits and fair queues: an IPv4 address, even if it is mapped into IPv6, or a network
+ * such as `2001:db8:0:7::/64`. Empty for a closed socket. Any other text is returned unchanged.
  */
 export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
-  if (groups.slice(0, 6).join(':') !== MAPPED_IPV4)
-    return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  // A machine can choose the last four groups of its IPv6 address.
+  if (groups.slice(0, 6).join(':') !== MAPPED_IPV4) return `${groups.slice(0, 4).join(':')}::/64`;
   const numbers = groups.slice(6).map((group) => Number.parseInt(group, 16));
   return numbers.flatMap((two) => [two >> 8, two & 255]).join('.');
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. */
+/** The eight groups, without leading zeros. */
 function groupsOf(address: string): readonly string[] {
   // The URL parser normalises: lower case, the longest run of zeros as "::", an IPv4 address at the end as two groups.
   const { hostname } = new URL(`http://[${address}]`);
@@ -39,21 +35,14 @@ export type ClientFinder = ReturnType<typeof createClientFinder>;
 /**
  * Creates the function that finds the client whose request came through trusted proxies: the last address in
  * `X-Forwarded-For` that is not a trusted proxy's. Clients can make up all addresses before it. If a proxy adds no
- * address, the proxy counts as the client.
- *
- * @param trustedProxies networks as `proxy-addr` reads them
- * @returns a function whose result is undefined if no trusted proxy sent the request: the client is then the address of
- *   the connection. That address is undefined once the connection is closed
+ * address, the proxy counts as the client. The result is undefined if no trusted proxy sent the request.
  */
 export function createClientFinder(trustedProxies: readonly string[]) {
   const isTrusted = proxyaddr.compile([...trustedProxies]);
-  return (
-    connectionAddress: string | undefined,
-    forwardedFor: string | readonly string[] | null | undefined,
-  ) => {
+  return (connectionAddress: string | undefined, forwardedFor: string | readonly string[] = '') => {
     if (connectionAddress === undefined || !isTrusted(connectionAddress, 0)) return undefined;
     let address = connectionAddress;
-    for (const entry of entriesFromTheEnd(String(forwardedFor ?? ''))) {
+    for (const entry of entriesFromTheEnd(String(forwardedFor))) {
       const next = addressIn(entry);
       if (next === undefined) break;
       address = next;

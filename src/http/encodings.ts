@@ -4,13 +4,9 @@ import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
-/** A content coding of a response body (RFC 9110). */
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
-/**
- * The use of a body, which decides how much time its compression may take. A body is sent `once`, several times while
- * it is `cached`, or for long, as a `file`.
- */
+/** Decides how much time a compression may take: a body is sent `once`, while it is `cached`, or for long, as a `file`. */
 export type Use = 'once' | 'cached' | 'file';
 
 type Compress = (body: Uint8Array, use: Use) => Promise<Uint8Array>;
@@ -50,14 +46,12 @@ export function encodingFor(acceptEncoding: string | null | undefined): Encoding
   if (!acceptEncoding || acceptEncoding.length > TEXT_LIMITS.header) return 'identity';
   const remembered = known.get(acceptEncoding);
   if (remembered) return remembered;
-  const accepted = new Set(
-    acceptEncoding
-      .toLowerCase()
-      .split(',')
-      .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
-      .map((encoding) => encoding.split(';')[0]?.trim()),
-  );
-  const best = [...COMPRESSORS.keys()].find((encoding) => accepted.has(encoding)) ?? 'identity';
+  const accepted = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .filter((encoding) => !/;\s*q=0(\.0*)?\s*$/.test(encoding))
+    .map((encoding) => encoding.split(';')[0]?.trim());
+  const best = [...COMPRESSORS.keys()].find((encoding) => accepted.includes(encoding)) ?? 'identity';
   if (known.size < MAX_KNOWN) known.set(acceptEncoding, best);
   return best;
 }
@@ -72,14 +66,11 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
 /** Smaller bodies are not compressed, except files: one network packet holds them in any case. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-/**
- * While more bytes than this are being compressed, further bodies are sent uncompressed: each compression copies a
- * body, and waits for one of few threads.
- */
+/** While more bytes are being compressed, further bodies are sent as they are: compressions wait for one of few threads. */
 const MAX_COMPRESSING_BYTES = 8 * 2 ** 20;
 let compressingBytes = 0;
 
-/** A body in one encoding, in parts that all clients share. */
+/** All clients share the parts. */
 export interface EncodedBody {
   readonly encoding: Encoding;
   readonly parts: readonly Uint8Array<ArrayBuffer>[];
@@ -101,10 +92,7 @@ export class Body {
     this.plain = { encoding: 'identity', parts, byteLength };
   }
 
-  /**
-   * The body in this encoding, or a promise of it. Uncompressed if it is small or does not shrink, or if too many
-   * others are being compressed.
-   */
+  /** Uncompressed if it is small or does not shrink, or if too many others are being compressed. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
     const { plain, use } = this;
     const compress = COMPRESSORS.get(encoding);

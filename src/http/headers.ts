@@ -17,9 +17,8 @@ export function requestIdFrom(given: string | null | undefined): string {
   return `${REQUEST_IDS}${count.toString(16).padStart(12, '0')}`;
 }
 
-/** The header that says whether the response cache was used (RFC 9211). Each response of the endpoint has it. */
+/** Whether the response cache was used (RFC 9211). Each response of the endpoint has this header. */
 export const CACHE_STATUS = 'cache-status';
-/** The value for a response from the cache. */
 export const HIT = 'gateway; hit';
 /** The value for all other responses of the endpoint: executed operations, refusals, the playground. */
 export const MISS = 'gateway; fwd=miss';
@@ -33,7 +32,6 @@ export function hasTag(ifNoneMatch: string | null | undefined, etag: string): bo
   return tags.includes(etag.replace(/^W\//, '')) || tags.includes('*');
 }
 
-/** The origins whose pages may read responses, or `*` for all. */
 export type CorsOrigins = '*' | readonly string[];
 
 const EXPOSED = [
@@ -46,9 +44,8 @@ const FOR_ALL: readonly string[] = ['access-control-allow-origin', '*', ...EXPOS
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
- * Whether a request to `/mcp` is from a page whose origin the settings do not name. With `*`, all origins are
- * foreign except those of this machine. The Host header is not compared: a site can let its own host name
- * resolve to this machine (DNS rebinding).
+ * For requests to `/mcp`. With `*`, all origins are foreign except those of this machine. The Host header is not compared:
+ * a site can let its own host name resolve to this machine (DNS rebinding).
  */
 export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
   if (origin === null) return false;

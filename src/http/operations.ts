@@ -11,17 +11,10 @@ export function isJsonType(contentType: string): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType);
 }
 
-/** Whether responses to this method can be cached, and conditional requests are answered with 304. */
-export function isCacheableMethod(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === QUERY;
-}
-
-/** Whether requests of this method carry the operation in their body. */
 export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;
 }
 
-/** The parts of a request that decide whether it counts as an operation. */
 export interface RequestHead {
   /** The HTTP method, with GET in place of HEAD. */
   readonly method: string;
@@ -30,7 +23,6 @@ export interface RequestHead {
   readonly accept?: string | null | undefined;
 }
 
-/** The path of the target, without a host and a query string. */
 export function pathIn(target: string): string {
   const path = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '');
   const end = path.indexOf('?');

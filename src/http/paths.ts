@@ -1,23 +1,15 @@
 /** The paths that the gateway serves, below the base path. */
 
 export const GRAPHQL_PATH = '/graphql';
-/** The path of the Model Context Protocol. */
 export const MCP_PATH = '/mcp';
-/** The paths of the token picker, which is a page for browsers, and of its files. */
-export const PICKER_PATH = '/';
-export const PICKER_FILES = '/picker/';
-/** The paths of files for programs. */
-export const LLMS_PATH = '/llms.txt';
-export const SCHEMA_PATH = '/schema.graphql';
-export const TOKEN_LIST_PATH = '/tokenlist.json';
 export const MONITORING_PATHS = ['/live', '/ready', '/metrics'] as const;
 
-/** The paths that `SERVED_PATHS` can name. */
+/** The paths that `SERVED_PATHS` can name. `/` is the token picker. */
 export const OPTIONAL_PATHS = [
-  PICKER_PATH,
-  LLMS_PATH,
-  SCHEMA_PATH,
-  TOKEN_LIST_PATH,
+  '/',
+  '/llms.txt',
+  '/schema.graphql',
+  '/tokenlist.json',
   ...MONITORING_PATHS,
 ] as const;
 

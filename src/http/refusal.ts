@@ -1,18 +1,17 @@
 /** Responses that are made without GraphQL, such as refusals. */
+import type { ErrorCode, SERVER_ERRORS } from '../domain/error-codes.js';
 
-/** A response that says why the request was refused. */
 export interface Refusal {
   readonly status: number;
   /** A few sentences for a person: the expected value, the actual one if that helps, and what to do next. */
   readonly message: string;
   /** With a code, the body is a GraphQL error. */
-  readonly code?: string | undefined;
+  readonly code?: ErrorCode | keyof typeof SERVER_ERRORS | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether the server closes the connection after the refusal. */
   readonly isLast?: boolean;
 }
 
-/** A response that is made without GraphQL. */
 export interface PlainResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

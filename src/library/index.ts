@@ -31,12 +31,10 @@ export interface Readiness {
   readonly reason?: string;
 }
 
-/** A writer of text, such as a stream. */
 export interface LineWriter {
   write(line: string): void;
 }
 
-/** Facts about a request that only the server around the gateway knows. */
 export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
@@ -83,7 +81,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     level: config.logLevel,
     readable: false,
     secrets: secretsOf(config),
-    ...(logTo ? { destination: logTo } : {}),
+    destination: logTo,
   });
   if (servesDemo(config)) log.warn(`${DEMO_LABEL}, because of demo: true`);
   const metrics = createMetrics({ ofProcess: false });

@@ -29,8 +29,6 @@ interface OwnForms {
 }
 
 /**
- * Checks settings as the process checks its environment variables, and adds the defaults.
- *
  * @param otherErrors errors of options that are not settings
  * @throws TypeError if a name is unknown or a value is invalid; its message lists all of them
  */
@@ -66,7 +64,6 @@ function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown
   return parse(text);
 }
 
-/** The value as the text of an environment variable. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(',');
   if (typeof value !== 'object' || value === null) return String(value).trim();
@@ -74,7 +71,6 @@ function textOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Replaces the names of environment variables in a message by those of options. */
 function withKeys(message: string): string {
   return Object.keys(SETTINGS).reduce(
     (text, key) => text.replaceAll(new RegExp(`\\b${variableOf(key)}\\b`, 'g'), key),

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { type ClientFinder, clientOf } from '../http/client-address.js';
+import type { EncodedBody } from '../http/encodings.js';
 import type { Refusal } from '../http/refusal.js';
 import { REFUSED_BODY_GRACE_MS, type ReadBody } from '../server/bodies.js';
 import { Exchange, type NodeRequest } from '../server/exchange.js';
@@ -28,10 +29,10 @@ export class FetchExchange extends Exchange {
     const { pathname, search } = new URL(request.url);
     this.url = pathname + search;
     const isAddress = given !== undefined && isIP(given) > 0;
-    const forwardedFor = request.headers.get('x-forwarded-for');
+    const forwardedFor = this.header('x-forwarded-for');
     const forwarded = isAddress ? findClient(given, forwardedFor) : undefined;
     this.client = forwarded ?? (isAddress ? clientOf(given) : given);
-    this.isForwarded = isAddress && forwardedFor !== null && this.client === clientOf(given);
+    this.isForwarded = isAddress && forwardedFor !== undefined && this.client === clientOf(given);
   }
 
   header(name: string): string | undefined {
@@ -51,7 +52,7 @@ export class FetchExchange extends Exchange {
     });
   }
 
-  send(status: number, headers: readonly string[], parts: readonly Uint8Array<ArrayBuffer>[] = []): boolean {
+  send(status: number, headers: readonly string[], parts: EncodedBody['parts'] = []): boolean {
     this.status = status;
     for (const { byteLength } of parts) this.bodyBytes += byteLength;
     const given: [string, string][] = [];
@@ -69,10 +70,7 @@ export class FetchExchange extends Exchange {
 /** At most this many bytes of a refused body are read and dropped, for {@link REFUSED_BODY_GRACE_MS} at most. */
 const MAX_DROPPED_BYTES = 16 * 2 ** 20;
 
-/**
- * Reads the body of a request of `fetch` up to the limit. Further bytes are read for a while and dropped: a server resets
- * a connection with unread bytes, and then the client may never see the refusal.
- */
+/** Bytes beyond the limit are read for a while and dropped: otherwise the client may never see the refusal. */
 export async function readRequest({ method, body }: Request, maxBodyBytes: number): Promise<ReadBody> {
   if (method === 'GET' || method === 'HEAD') return { bytes: 0 };
   const chunks: Uint8Array[] = [];
@@ -130,7 +128,6 @@ const NOT_JSON: Refusal = {
 function textOf(parsed: unknown, type = ''): string {
   if (typeof parsed === 'string') return parsed;
   if (parsed instanceof Uint8Array) return Buffer.from(parsed).toString();
-  // A parsed form is an object, too.
   if (FORM.test(type)) return stringify(parsed as ParsedUrlQueryInput);
   const json: unknown = JSON.stringify(parsed, (_name, value: unknown) =>
     // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null. Its text is refused later.

@@ -17,7 +17,6 @@ const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 type BreakerState = (typeof BREAKER_STATES)[number];
 
-/** The help of each metric, as Prometheus shows it. */
 const HELP = {
   gateway_listing_state:
     'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
@@ -91,7 +90,6 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
-/** One value of a metric. */
 export interface Sample {
   readonly labels?: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -99,11 +97,9 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-/** A series for each possible state: 1 for the current one, 0 for the others. */
 const stateSamples = (states: readonly string[], current: string, labels?: Sample['labels']) =>
   states.map((state): Sample => ({ labels: { ...labels, state }, value: Number(state === current) }));
 
-/** The sample of a value; none for null and undefined. */
 const samplesOf = (value: number | null | undefined): readonly Sample[] => (value == null ? [] : [{ value }]);
 
 /** The gauges of each listing, without the label `listing`. */
@@ -115,20 +111,17 @@ const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => reado
   ['gateway_listing_rejected_rows', ({ rejectedRows }) => samplesOf(rejectedRows)],
   ['gateway_listing_gone', ({ isGone }) => samplesOf(Number(isGone))],
   ['gateway_listing_held_back', ({ isHeldBack }) => samplesOf(Number(isHeldBack))],
-  [
-    'gateway_held_back_rows',
-    ({ name, openFacts }) =>
-      GUARDED_FACTS[name].map((fact) => ({
-        labels: { fact },
-        value: openFacts.filter((each) => each.fact === fact).length,
-      })),
-  ],
-  [
-    'gateway_held_back_oldest_seconds',
-    ({ openFacts }) =>
-      samplesOf(openFacts.reduce((oldest, { since }) => Math.max(oldest, Date.now() - since), 0) / 1000),
-  ],
+  ['gateway_held_back_rows', heldBackRows],
+  ['gateway_held_back_oldest_seconds', ({ openFacts }) => samplesOf(oldestMs(openFacts) / 1000)],
 ];
+
+function heldBackRows({ name, openFacts }: ListingStatus): readonly Sample[] {
+  const rowsWith = (fact: GuardedFact) => openFacts.filter((each) => each.fact === fact).length;
+  return GUARDED_FACTS[name].map((fact) => ({ labels: { fact }, value: rowsWith(fact) }));
+}
+
+const oldestMs = (openFacts: ListingStatus['openFacts']) =>
+  Math.max(0, ...openFacts.map(({ since }) => Date.now() - since));
 
 type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
 
@@ -141,19 +134,17 @@ const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) 
   ['gateway_sweep_stopped', ({ isStopped }) => Number(isStopped)],
 ];
 
-/** After its last refusal, a client counts as refused for this long (milliseconds). */
+/** After its last refusal, a client counts as refused for this long. */
 const RECENT_MS = 60_000;
-/** The largest number of refused clients that the gauge can count. That many take about 2 MB. */
+/** The most refused clients that the gauge can count: they take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
-/** The limits of the buckets for attempts, in seconds: from an answer of a nearby cache to an attempt that times out. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * Creates the metrics of one gateway, in their own registry. The gateway defines the small set of values of each label.
- * Values never come from clients, because each new value is kept until the process ends.
+ * Values of labels never come from clients, because each new value is kept until the process ends.
  *
  * @param ofProcess whether to include metrics of the process, such as its memory
  */
@@ -225,33 +216,20 @@ export function createMetrics({ ofProcess = true } = {}) {
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
 
-  /** All requests that arrive in one turn of the event loop share one text: to make it takes milliseconds. */
   let collecting: Promise<string> | undefined;
-  async function collect(): Promise<string> {
-    await setImmediate();
-    collecting = undefined;
-    return registry.metrics();
-  }
 
-  /**
-   * The functions that report. {@link HELP} says what they count. Each `watch` function adds metrics, whose values come
-   * from the given function at each scrape.
-   */
+  /** {@link HELP} says what these functions report. `watch` functions add metrics, whose values are read at each scrape. */
   return {
     requests,
     /** @param client as `RATE_LIMIT` counts it; not used as a label */
     rateLimited: (client: string) => limitedClients.set(client, true),
     watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'sweepStatus'>) {
       const { sweepStatus } = snapshots;
-      for (const [gauge, read] of LISTING_GAUGES)
-        computed(gauge, () =>
-          snapshots.status(Date.now()).flatMap((status) =>
-            read(status).map(({ labels, value }) => ({
-              labels: { listing: status.name, ...labels },
-              value,
-            })),
-          ),
-        );
+      const labelled = ({ name: listing }: ListingStatus, samples: readonly Sample[]) =>
+        samples.map(({ labels, value }) => ({ labels: { listing, ...labels }, value }));
+      const listings = () => snapshots.status(Date.now());
+      for (const [name, read] of LISTING_GAUGES)
+        computed(name, () => listings().flatMap((status) => labelled(status, read(status))));
       if (!sweepStatus) return;
       for (const [name, read] of SWEEP_GAUGES) computed(name, () => samplesOf(read(sweepStatus())));
     },
@@ -273,7 +251,6 @@ export function createMetrics({ ofProcess = true } = {}) {
       breakers[lane].set(upstream, state);
     },
     conflictingRouteRows: (count: number) => conflicts.inc(count),
-    /** @param heldBackFor the reasons why the listing is held back, from a closed set */
     refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
@@ -288,7 +265,11 @@ export function createMetrics({ ofProcess = true } = {}) {
     connectionCut: (reason: string) => cuts.inc({ reason }),
     /** All metrics in the exposition format. Rejects if a watched function throws. */
     async expose() {
-      collecting ??= collect();
+      // All requests that arrive in one turn of the event loop share one text: to make it takes milliseconds.
+      collecting ??= setImmediate().then(() => {
+        collecting = undefined;
+        return registry.metrics();
+      });
       return { contentType: registry.contentType as string, text: await collecting };
     },
   };

@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.js';
 
 export type RefreshAnswer = (method: string) => PlainResponse | Promise<PlainResponse>;
 
-/** Responds at the monitoring paths, without a base path. Returns undefined for all others. */
+/** Returns undefined for all but the monitoring paths. */
 export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -41,10 +41,7 @@ export function createMonitoring(
   };
 }
 
-/**
- * Creates the handler of `POST /refresh`. It responds with the outcome of each listing, and with status 502 unless both
- * were refreshed. Concurrent requests share one refresh and its response.
- */
+/** Concurrent requests of `POST /refresh` share one refresh and its response. */
 export function createRefreshAnswer(refresh: Snapshots['refreshOnRequest'], log: Logger): RefreshAnswer {
   let answer: Promise<PlainResponse> | undefined;
 
@@ -86,12 +83,10 @@ function notAllowed(method: string, ...allowed: readonly string[]): PlainRespons
 export function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
   if (stopping) return 'The gateway is stopping.';
   const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
-  if (missing.length === 0) return undefined;
-  return missing
-    .map(({ name, lastFailure }) =>
-      lastFailure
-        ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
-        : `The first snapshot of the ${name} listing is being fetched.`,
-    )
-    .join(' ');
+  const reasons = missing.map(({ name, lastFailure }) =>
+    lastFailure
+      ? `There is no snapshot of the ${name} listing yet: ${lastFailure.code}: ${lastFailure.message}`
+      : `The first snapshot of the ${name} listing is being fetched.`,
+  );
+  return missing.length === 0 ? undefined : reasons.join(' ');
 }

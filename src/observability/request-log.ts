@@ -4,16 +4,13 @@ import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger/logger.js';
 import type { CacheResult, Executor } from './request-metrics.js';
 
-/** Requests that take this long are logged with `LOG_REQUESTS=errors`, too. */
 const SLOW_REQUEST_MS = 1_000;
 
-/** How a request was answered. */
 export interface AnsweredFacts {
   readonly cache: CacheResult;
   /** Present if an operation was executed. */
   readonly executor?: Executor | undefined;
   readonly operation?: string | undefined;
-  /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
   /** If `codes` has overloads or failures of the upstream: whether the client itself caused all of them. */
   readonly isByClient?: boolean | undefined;
@@ -23,12 +20,10 @@ export interface AnsweredFacts {
 interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
   readonly requestId: string;
   readonly method: string;
-  /** The path without the query string. */
   readonly path: string;
   readonly status: number;
   /** True if the client closed the connection before it had the whole response; absent otherwise. */
   readonly isAborted?: boolean | undefined;
-  /** The client, as limits count it. */
   readonly client?: string | undefined;
   readonly bytes?: number | undefined;
   readonly ms: number;
@@ -36,20 +31,16 @@ interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
   readonly count?: number | undefined;
 }
 
-/** Long enough for every path of the gateway. A longer path is cut: a client has made it up. */
+/** A longer path is cut: a client has made it up. */
 const MAX_PATH_LENGTH = 200;
-/** One line a second for each refused client: often enough to show the client, seldom enough not to fill the log. */
+/** Often enough to show the client, seldom enough not to fill the log. */
 const REFUSALS_EVERY_MS = 1_000;
 /** Beyond this number, the refused requests of all other clients are counted together. */
 const MAX_REFUSED_CLIENTS = 1_000;
 /** The key of the other clients. No client has this address. */
 const OTHERS = '\n';
 
-/**
- * Creates the function that logs a request if it has to be logged. Refused requests of one client get a line at once,
- * then one line a second.
- * Levels: `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
- */
+/** Refused requests of one client get a line at once, then one line a second. */
 export function createRequestLog(log: Logger, logRequests: Config['logRequests'], basePath = '') {
   const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
@@ -74,7 +65,6 @@ export function createRequestLog(log: Logger, logRequests: Config['logRequests']
     if (refused.size > 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
   }
 
-  /** Writes the first refused request of a client at once, then one line a second for the latest. */
   function writeRefused(line: RequestLine): void {
     const { client = '' } = line;
     const key = refused.has(client) || refused.size < MAX_REFUSED_CLIENTS ? client : OTHERS;

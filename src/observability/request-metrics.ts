@@ -7,7 +7,6 @@ import { ERROR_CODES, hasScope, SERVER_ERRORS } from '../domain/error-codes.js';
  */
 export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 
-/** The part that executed an operation: the operation writer (from memory alone) or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
 /** The error codes with an outcome of their own. A response with several codes counts once, by the first one in this list. */
@@ -17,7 +16,6 @@ const CODES: readonly string[] = [
   ...Object.keys(SERVER_ERRORS),
 ];
 
-/** The outcome of a response: `ok`, its first error code in the list above, `HTTP_4XX` or `HTTP_5XX`, or `OTHER`. */
 export function outcomeOf(status: number, codes: readonly string[]): string {
   if (codes.length > 0) return CODES.find((code) => codes.includes(code)) ?? 'OTHER';
   if (status < 400) return 'ok';
@@ -75,7 +73,7 @@ class Counts {
   }
 }
 
-/** Creates the counts of requests. Counting a request takes a few additions; samples are computed at each scrape. */
+/** Counting a request takes a few additions; samples are computed at each scrape. */
 export function createRequestMetrics() {
   const counts = {
     hit: new Counts('hit'),
@@ -93,12 +91,7 @@ export function createRequestMetrics() {
     ended() {
       inFlight--;
     },
-    /**
-     * @param outcome of {@link outcomeOf}, or `ABORTED`
-     * @param ms from the complete request until its response was passed to Node
-     * @param bytes of the response body as sent
-     * @param isByClient whether the client itself has caused the error (the label `scope`)
-     */
+    /** @param isByClient whether the client itself has caused the error (the label `scope`) */
     answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean) {
       counts[cache].add(outcome, ms, bytes, isByClient);
     },

@@ -22,12 +22,8 @@ import type { Logger } from '../logger/logger.js';
  * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome {
-  /**
-   * The `operationName` of the request, cut to 100 characters; at `/mcp` the name of the tool's operation, such as
-   * `FindTokens`.
-   */
+  /** The `operationName` of the request, cut; at `/mcp` the name of the tool's operation, such as `FindTokens`. */
   operation?: string;
-  /** The distinct codes of its errors. */
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
@@ -39,14 +35,13 @@ export interface OperationOutcome {
   result?: ResultFacts;
 }
 
-interface ExecutionContext extends GatewayContext {
+export interface ExecutionContext extends GatewayContext {
   readonly outcome: OperationOutcome;
+  /** Present if the gateway has found that the operation exceeds a limit. */
   readonly costRefusal?: OperationLimitError | undefined;
 }
 
 /**
- * Executes with graphql-js, and reports the {@link OperationOutcome}.
- *
  * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
  * operation in which a fragment is spread a second time with a condition that is null.
  */
@@ -105,14 +100,8 @@ const MAX_QUOTED_MEMBERS = 50;
 /** If invalid variables have more characters, only one error is made: to quote a megabyte takes 15 ms. */
 const MAX_QUOTED_TEXT = 100_000;
 
-/**
- * Refuses an operation if its variables are invalid. Also refuses it if it exceeds a limit: by the cost of its root
- * fields, or as the operation writer has found (`costRefusal`). Undefined if the operation may be executed.
- */
-function refusalOf(
-  args: ExecutionArgs,
-  { cost, costRefusal, introspection }: ExecutionContext,
-): ExecutionResult | undefined {
+/** Refuses an operation if its variables are invalid, or if it exceeds a limit. */
+function refusalOf(args: ExecutionArgs, context: ExecutionContext): ExecutionResult | undefined {
   const { schema, document, operationName } = args;
   const operation = getOperationAST(document, operationName);
   if (!operation) return undefined;
@@ -125,7 +114,7 @@ function refusalOf(
     const { members, characters } = sizeOf(given);
     if (members <= MAX_QUOTED_MEMBERS) {
       const { errors = [] } = coerce(characters <= MAX_QUOTED_TEXT ? MAX_VARIABLE_ERRORS : 1);
-      if (!introspection) errors.forEach(hideSuggestion);
+      if (!context.introspection) errors.forEach(hideSuggestion);
       // Shortened before the response is measured, since each can be as long as the request body.
       errors.forEach(shorten);
       return { errors };
@@ -135,11 +124,12 @@ function refusalOf(
     return { errors: [new GraphQLError(message, { extensions: { code } })] };
   }
   const fragments = fragmentsOf(document);
+  const { costRefusal, cost } = context;
   const refusal = costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables });
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
 
-/** Measures the variables. `members`: those of the largest object. `characters`: the length of all texts and member names. */
+/** `members`: those of the largest object. `characters`: the length of all texts and member names. */
 function sizeOf(variables: object): { readonly members: number; readonly characters: number } {
   let members = 0;
   let characters = 0;
@@ -159,7 +149,7 @@ function sizeOf(variables: object): { readonly members: number; readonly charact
   return { members, characters };
 }
 
-/** The error inside a GraphQL error, or inside several nested ones; undefined if there is none. */
+/** The error inside one or several nested GraphQL errors. */
 function causeOf(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError) cause = cause.originalError;
@@ -183,11 +173,7 @@ const refusedBy = ({ code, message }: OperationLimitError): ExecutionResult => (
  * error, clients see only that it happened, and its details are logged, once for each cause. Errors are changed in
  * place: there can be one error for each row, and each copy would collect a stack.
  */
-function withCodes(
-  result: ExecutionResult,
-  errors: readonly GraphQLError[],
-  log: () => Logger,
-): ExecutionResult {
+function withCodes(result: ExecutionResult, errors: readonly GraphQLError[], log: () => Logger) {
   // An OperationLimitError replaces all other errors, and is looked for first: there can be thousands of others.
   const limit = errors.map(causeOf).find((cause) => cause instanceof OperationLimitError);
   if (limit) return refusedBy(limit);
@@ -216,7 +202,6 @@ const INTERNAL = {
     'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
 };
 
-/** Longer error messages are cut: they repeat long texts of the client. */
 const MAX_LENGTH = 2_000;
 /** A cut message keeps this many characters at each end. Its end often names the expected value. */
 const HALF = 900;

@@ -9,17 +9,11 @@ export interface Rate {
 
 export interface ClientLimit {
   readonly rate: Rate;
-  /**
-   * Counts one operation. @returns 0 if it may be executed, otherwise the wait of the client (milliseconds)
-   */
+  /** Counts one operation. Returns 0 if it may be executed, otherwise the wait of the client (ms). */
   take(client: string): Promise<number>;
 }
 
-/**
- * At most this many clients are counted at a time: they take about 10 MB. Beyond that, the count of the
- * client that has been silent longest is dropped. To refuse new clients instead would let one client with
- * many addresses lock out all others.
- */
+/** They take about 10 MB. To refuse further clients would let one with many addresses lock out all others. */
 const MAX_CLIENTS = 20_000;
 
 /** The time in which a client may have `burst` operations executed, in milliseconds. */
@@ -27,7 +21,7 @@ export function windowMs({ perSecond, burst }: Rate): number {
   return Math.ceil((1_000 * burst) / perSecond);
 }
 
-/** Creates a limit that counts in the memory of this process. */
+/** Counts in the memory of this process. */
 export function createClientLimit(rate: Rate, maxClients = MAX_CLIENTS): ClientLimit {
   /** By client: the number of operations in its window. The first operation begins the window. */
   const counted = new LRUCache<string, { operations: number }>({ max: maxClients, ttl: windowMs(rate) });

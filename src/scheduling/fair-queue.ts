@@ -1,15 +1,14 @@
 /** A bounded queue in which clients take turns. */
 
-/** Tasks of a higher priority always go first. */
+/** Higher ones always go first. */
 export type Priority = 0 | 1 | 2;
 
-/** The client that a task is for. Undefined (an unknown client) and null (the sweep of routes) take turns like any other client. */
+/** Undefined (an unknown client) and null (the sweep of routes) take turns like any other client. */
 type Client = string | null | undefined;
 
 /**
- * Creates a queue in which at most `maxWaiting` tasks wait. Within one priority the clients take turns (round-robin),
- * so that a client with many tasks delays only its own tasks. A full queue calls `refuse` of the task that it removes
- * or does not add, with the number of waiting tasks.
+ * Within one priority the clients take turns (round-robin), so that a client with many tasks delays only its own tasks.
+ * A full queue calls `refuse` of the task that it removes or does not add, with the number of waiting tasks.
  */
 export function createFairQueue<Task extends { refuse(waiting: number): void }>(maxWaiting: number) {
   type TasksByClient = Map<Client, Task[]>;
@@ -26,15 +25,13 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
     if (tasks.length === 0) byClient.delete(client);
   }
 
-  /**
-   * Whether more than half of the waiting tasks are of this client. False for an unknown client: it may be many clients.
-   */
+  /** Whether more than half of the waiting tasks are of this client. False for an unknown client: it may be many clients. */
   function isMostlyOf(client: Client): boolean {
     if (typeof client !== 'string') return false;
     return 2 * levels.reduce((sum, byClient) => sum + (byClient.get(client)?.length ?? 0), 0) > waiting;
   }
 
-  /** Makes room for one more task, if necessary by refusing another one. False if the new task must be refused. */
+  /** False if the new task must be refused. */
   function makeRoom(client: Client, priority: Priority): boolean {
     if (waiting < maxWaiting) return true;
     const lowest = levels.findIndex(({ size }) => size > 0);
@@ -54,9 +51,7 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
       return waiting;
     },
     isMostlyOf,
-    /** Takes the task whose turn it is out of the queue; undefined if none waits. */
     take(): Task | undefined {
-      if (waiting === 0) return undefined;
       const byClient = levels.findLast(({ size }) => size > 0);
       const [[client, tasks = []] = []] = byClient ?? [];
       const next = tasks[0];
@@ -66,11 +61,8 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
       return next;
     },
     /**
-     * Adds a task. A full queue refuses one task of the lowest priority, perhaps the given one: the newest task of the
-     * client with the most such tasks. If two clients have the most, and one of them adds the given task, this task is
-     * refused.
-     *
-     * @returns a function that removes the task, if it still waits
+     * A full queue refuses one task of the lowest priority, perhaps the given one: the newest task of the client with the
+     * most such tasks. Returns a function that removes the task, if it still waits.
      */
     add(client: Client, priority: Priority, task: Task): () => void {
       const byClient = levels[priority];

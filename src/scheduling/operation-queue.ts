@@ -10,17 +10,16 @@ const MAX_IN_PROGRESS = 500;
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
 /** This many of {@link MAX_IN_PROGRESS} are only for clients without another operation: four clients must not fill it. */
 const MAX_FIRST_IN_PROGRESS = MAX_IN_PROGRESS / 5;
-/**
- * Operations begin for this long (milliseconds) before the event loop handles other events. Handling them takes
- * about as long as one operation.
- */
+/** Operations begin for this long before the event loop handles other events, which takes as long as one operation. */
 const SLICE_MS = 1;
-/**
- * Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations.
- */
+/** Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations. */
 const MAX_TURNS = 20;
 
-/** How many connections the servers of this process have accepted. */
+type Client = string | undefined;
+type Operation<Result> = () => Result | Promise<Result>;
+/** An operation, or its refusal. `isByClient`: whether other operations of this client are the cause. */
+type Task<Result> = (isByClient: boolean) => Result | Promise<Result>;
+
 let accepted = 0;
 subscribe('net.server.socket', () => {
   accepted++;
@@ -40,10 +39,8 @@ function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
 }
 
 /**
- * Creates the queue that all operations of a gateway share. It runs one operation at a time. When that one waits for
- * something, the next one runs. The event loop can serve health checks and cached responses whenever an operation waits,
- * and before the next operation if a millisecond is over. Clients take turns (round-robin), so that a client with many
- * operations delays only its own operations.
+ * Runs one operation at a time. When that one waits for something, the next one runs. The event loop can serve health
+ * checks and cached responses whenever an operation waits, and before the next operation if a millisecond is over.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused
@@ -51,9 +48,9 @@ function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
 export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSeconds: number) => void) {
   const waiting = createFairQueue<{ run(): void; refuse(): void }>(MAX_WAITING);
   let isRunning = false;
-  /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
+  /** Until this time, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
-  const inProgressByClient = new Map<string | undefined, number>();
+  const inProgressByClient = new Map<Client, number>();
   let inProgress = 0;
 
   function beginSlice(): void {
@@ -77,11 +74,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
    * calls `refuse`. `isByClient`: whether most of the tasks that waited before this one were of the same client. Operations
    * that resume have no priority over those that begin: one answer of the upstream can resume 125 operations of a client.
    */
-  function inTurn<Result>(
-    client: string | undefined,
-    task: (isByClient: boolean) => Result | Promise<Result>,
-    refuse: (isByClient: boolean) => Result | Promise<Result>,
-  ): Promise<Result> {
+  function inTurn<Result>(client: Client, task: Task<Result>, refuse: Task<Result>): Promise<Result> {
     const isByClient = waiting.isMostlyOf(client);
     return new Promise((resolve, reject) => {
       const settle = (result: typeof task) => {
@@ -103,9 +96,9 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
     });
   }
 
-  const ownInProgress = (client: string | undefined) => inProgressByClient.get(client) ?? 0;
+  const ownInProgress = (client: Client) => inProgressByClient.get(client) ?? 0;
 
-  function start<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
+  function start<Result>(client: Client, execute: Operation<Result>) {
     const result = execute();
     if (!(result instanceof Promise)) return result;
     // Ends the slice: most of the operation's work may still follow in microtasks, before other events.
@@ -121,17 +114,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   }
 
   return {
-    /**
-     * Executes an operation in its turn. The turn ends when the operation first waits for something.
-     *
-     * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
-     *   progress. Its argument says whether other operations of this client are the cause
-     */
-    run<Result>(
-      client: string | undefined,
-      execute: () => Result | Promise<Result>,
-      refuse: (isByClient: boolean) => Result | Promise<Result>,
-    ): Promise<Result> {
+    /** Calls `refuse` if the queue is full, the operation waited too long, or too many are in progress. */
+    run<Result>(client: Client, execute: Operation<Result>, refuse: Task<Result>): Promise<Result> {
       const askedAt = performance.now();
       const begin = (isByClient: boolean) => {
         beginSlice();
@@ -158,15 +142,10 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       }
     },
     /**
-     * Waits for another turn of an operation in progress. Call it after waiting for something that many operations wait
-     * for, such as a response of the upstream: otherwise all of them would resume at once.
-     *
-     * @param refuse called if the queue is full. Its result is returned; otherwise undefined
+     * Call it after waiting for something that many operations wait for, such as a response of the upstream: otherwise all
+     * of them would resume at once. Returns the result of `refuse` if the queue is full.
      */
-    resume<Refusal>(
-      client: string | undefined,
-      refuse: (isByClient: boolean) => Refusal,
-    ): Promise<Refusal | undefined> {
+    resume<Refusal>(client: Client, refuse: (isByClient: boolean) => Refusal) {
       const resumed = () => {
         // Ends the slice: the operation resumes in a microtask, and the next task begins only after other events.
         sliceEnd = 0;
@@ -174,7 +153,6 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       };
       return inTurn<Refusal | undefined>(client, resumed, refuse);
     },
-    /** How many operations have begun and not ended; most of them wait for the upstream. */
     get inProgress() {
       return inProgress;
     },

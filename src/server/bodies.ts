@@ -14,7 +14,6 @@ const MAX_UNCOUNTED = 16_384;
 /** A body that arrives in parts gets a buffer of at least this many bytes. */
 const MIN_CAPACITY = 4_096;
 
-/** The result of reading a request body. */
 export interface ReadBody {
   /** Undefined for GET and HEAD, and for a refused body. */
   readonly body?: string;
@@ -34,19 +33,14 @@ export interface ReadBody {
  * Reads the body into one buffer, so that a body in many small chunks takes at most twice its size, or 4 kB
  * if that is more. Bytes beyond the limit are read for a while and dropped: a client that is still sending
  * when the connection closes may never see the refusal.
- *
- * @param limits the largest body, and the shared budget of {@link MAX_UNANSWERED_REQUEST_BYTES}
  */
 export function readBody(
   request: IncomingMessage,
   connection: Pick<Connection, 'reserve' | 'cut' | 'onCut'>,
   { maxBodyBytes, budget }: { readonly maxBodyBytes: number; readonly budget: ByteBudget },
   done: (read: ReadBody) => void,
-): void {
-  if (request.method === 'GET' || request.method === 'HEAD') {
-    done({ bytes: 0 });
-    return;
-  }
+) {
+  if (request.method === 'GET' || request.method === 'HEAD') return done({ bytes: 0 });
   /** The first chunk itself; from the second chunk on, a buffer with spare capacity. */
   let buffer: Buffer | undefined;
   let bytes = 0;
@@ -65,7 +59,6 @@ export function readBody(
     });
   }
 
-  /** Drops the bytes that have arrived, and all further ones. */
   function drop(): void {
     buffer = undefined;
     release?.();
@@ -119,25 +112,14 @@ export function readBody(
   request.resume();
 }
 
-/**
- * A larger response is ended only when the system has accepted all bytes. If it were ended before, a stopping server
- * could close its connection as idle.
- */
+/** A larger response is ended only when the system has accepted it: before, a stopping server could close it as idle. */
 const ENDED_AT_ONCE_BYTES = 65_536;
-/**
- * If a client reads nothing of a response for this long (ms), its connection is cut: after twice this time at the latest.
- */
+/** If a client reads nothing of a response for this long (ms), its connection is cut, after twice this time at the latest. */
 const STILL_FOR_MS = 30_000;
 /** A client must read a response at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
-/**
- * Ends a response, whose head was written before, with this body. With a budget, cuts the connection if the
- * client does not read.
- *
- * @param budget bounds all bodies that the operating system has not accepted yet; undefined: no bound
- * @returns the length of the body
- */
+/** Returns the length of the body. `budget` bounds all bodies that the operating system has not accepted yet. */
 export function sendBody(
   connection: Connection,
   response: ServerResponse,

@@ -25,7 +25,6 @@ class Holdings {
     this.reservations.add(reservation);
   }
 
-  /** @returns false if the set does not contain it */
   remove(reservation: Reservation): boolean {
     if (!this.reservations.delete(reservation)) return false;
     const { buffer, bytes } = reservation;
@@ -38,10 +37,7 @@ class Holdings {
 
 export type ByteBudget = ReturnType<typeof createByteBudget>;
 
-/**
- * Creates a bound on how many bytes all clients together hold in memory. The bound must be several times as large as
- * the largest buffer: otherwise large buffers would evict each other.
- */
+/** The bound must be several times as large as the largest buffer: otherwise large buffers would evict each other. */
 export function createByteBudget(maxBytes: number) {
   const all = new Holdings();
   const byClient = new Map<string, Holdings>();
@@ -55,10 +51,9 @@ export function createByteBudget(maxBytes: number) {
 
   return {
     /**
-     * Counts the bytes of a buffer. If the budget is exceeded, the client with the most bytes loses its oldest
-     * reservation: a client that fills the budget harms only itself.
+     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: it harms only itself. A
+     * buffer with several reservations counts once.
      *
-     * @param buffer the identity of the bytes: a buffer with several reservations counts once
      * @param onEvict called at most once, when the reservation is evicted; its bytes are already returned then
      */
     reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release {
@@ -76,7 +71,6 @@ export function createByteBudget(maxBytes: number) {
       }
       return () => remove(reservation);
     },
-    /** The bytes that are reserved now. */
     get bytes() {
       return all.bytes;
     },

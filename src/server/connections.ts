@@ -11,9 +11,8 @@ import type { ByteBudget, Release } from './byte-budget.js';
 const MAX_UNANSWERED = 100;
 
 /**
- * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
- * connections loses an idle one, so that it cannot keep out all others. If that client has no idle connection, or at
- * most one connection more than the client of the new connection, the new connection is closed.
+ * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most connections
+ * loses an idle one, so that it cannot keep out all others. If it has none, the new connection is closed.
  */
 export function createConnections(server: Server, maxConnections: number, onCut: CutReport) {
   const open = new Map<Socket, Connection>();
@@ -37,19 +36,17 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     return connection;
   }
 
-  /** Makes room for a connection of this client: closes another connection. Returns false if none may be closed. */
+  /** Closes a connection to make room for one of this client. Returns false if none may be closed. */
   function evict(client: string): boolean {
     const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // At a difference of only one, two clients would evict each other alternately.
     if (!most || most.size <= (byClient.get(client)?.size ?? 0) + 1) return false;
-    for (const connection of most) {
-      if (!connection.isIdle()) continue;
-      connection.socket.destroy();
-      // Removed now, and not only at the close event: the new connection takes the place of this one at once.
-      remove(connection);
-      return true;
-    }
-    return false;
+    const idle = [...most].find((connection) => connection.isIdle());
+    if (!idle) return false;
+    idle.socket.destroy();
+    // Removed now, and not only at the close event: the new connection takes the place of this one at once.
+    remove(idle);
+    return true;
   }
 
   server.on('connection', (socket: Socket) => {
@@ -70,7 +67,6 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 
 /** One connection, its requests in progress, and its reservations of memory. */
 export class Connection {
-  /** The client at the other end, as limits per client count it. */
   readonly client: string;
   /** Whether the head of a request was complete. */
   hasBegun = false;
@@ -91,11 +87,7 @@ export class Connection {
     this.client = clientOf(socket.remoteAddress);
   }
 
-  /**
-   * Registers the response to a new request.
-   *
-   * @returns the response that must be finished before this response; undefined if this response can be sent at once
-   */
+  /** @returns the response that must be finished before this new one; undefined if this one can be sent at once */
   begin(response: ServerResponse): ServerResponse | undefined {
     const earlier = this.#newest;
     this.hasBegun = true;
@@ -126,9 +118,7 @@ export class Connection {
 
   /**
    * Handles input that could not be parsed. Calls `refuse` once all valid requests are answered: before that, a refusal
-   * would be taken for one of their answers. Closes the connection if it cannot wait. Only the first call counts.
-   *
-   * @param isLate whether the error is a request timeout: then there is no wait
+   * would be taken for one of their answers. Closes the connection if it cannot wait, as after a timeout (`isLate`).
    */
   fail(isLate: boolean, refuse: () => void): void {
     if (this.#hasFailed) return;
@@ -164,16 +154,12 @@ const CUT_MESSAGES = {
 
 export type CutReason = keyof typeof CUT_MESSAGES;
 
-/** Reports that a connection was cut. `detail` is logged only if the log gets a line about this cut. */
+/** `detail` is logged only if the log gets a line about this cut. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
 
-/** A line a minute is enough to see an attack; the metrics have every cut. */
 const LOG_EVERY_MS = 60_000;
 
-/**
- * Counts every cut, and logs at most one line a minute for each reason, with the count since the last line:
- * an attack must not fill the log.
- */
+/** Logs at most one line a minute for each reason, with the count since the last line: an attack must not fill the log. */
 export function createCutReport(log: Logger, metrics?: Pick<Metrics, 'connectionCut'>): CutReport {
   const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();
   return (reason, detail) => {

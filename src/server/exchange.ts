@@ -2,9 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import type { ClientFinder } from '../http/client-address.js';
+import type { EncodedBody } from '../http/encodings.js';
 import { requestIdFrom } from '../http/headers.js';
 import type { RequestHead } from '../http/operations.js';
-import type { TraceSpan } from '../tracing.js';
+import type { EndSpan } from '../tracing.js';
 import { type ReadBody, sendBody } from './bodies.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
@@ -23,7 +24,7 @@ export interface CacheableRequest extends RequestHead {
   parsed?: { readonly parameters: RequestParameters | undefined };
 }
 
-/** One request and its response. Exactly one response is sent. */
+/** Exactly one response is sent. */
 export abstract class Exchange {
   abstract readonly method: string;
   /** The target of the request, as it was sent; in an exchange of `fetch`, its path and query string. */
@@ -31,7 +32,7 @@ export abstract class Exchange {
   /** When the request was complete and the earlier requests of its connection were answered, by `performance.now()`. */
   startedAt = 0;
   read: ReadBody = { bytes: 0 };
-  span: TraceSpan | undefined;
+  endSpan: EndSpan | undefined;
   /** The client, such as its address. All requests without a client count as one client. */
   abstract readonly client: string | undefined;
   /** Whether the request has an `X-Forwarded-For` that could not be used: `client` may be a proxy. */
@@ -65,17 +66,10 @@ export abstract class Exchange {
   /** A header of the request. The values of a header that was sent several times are joined. */
   abstract header(name: string): string | undefined;
 
-  /**
-   * Creates the request for GraphQL Yoga. The request is aborted when the client no longer waits for the response.
-   *
-   * @throws NotAPath if the target of the request is not a path
-   */
+  /** The request for GraphQL Yoga. It is aborted when the client no longer waits. Throws {@link NotAPath}. */
   abstract toRequest(RequestClass: typeof Request): Request;
 
-  /**
-   * The method and body for {@link toRequest}. HEAD is answered like GET. A body without a type is passed as bytes:
-   * `fetch` would give a text the type `text/plain`.
-   */
+  /** For {@link toRequest}. A body without a type is passed as bytes: `fetch` would give a text the type `text/plain`. */
   protected init() {
     const { method, contentType } = this.cacheable;
     const { body = null } = this.read;
@@ -83,20 +77,8 @@ export abstract class Exchange {
     return { method, body: isText ? body : new TextEncoder().encode(body) };
   }
 
-  /**
-   * Sends a whole response.
-   *
-   * @param headers names and values, alternating
-   * @param parts the body, which must not change afterwards
-   * @param isLast whether to close the connection
-   * @returns false if another response has begun, which is then cut off
-   */
-  abstract send(
-    status: number,
-    headers: string[],
-    parts?: readonly Uint8Array<ArrayBuffer>[],
-    isLast?: boolean,
-  ): boolean;
+  /** @param headers names and values, alternating. Returns false if another response has begun, which is then cut off. */
+  abstract send(status: number, headers: string[], parts?: EncodedBody['parts'], isLast?: boolean): boolean;
 }
 
 /** A request of node:http, with the members that frameworks add to it. */
@@ -107,10 +89,9 @@ export interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
 }
 
-/** What all exchanges of one server share. */
 export interface NodeServerFacts {
   readonly findClient: ClientFinder;
-  /** Bounds the responses that clients have not read yet; no bound unless given. */
+  /** Bounds the responses that clients have not read yet. */
   readonly unread?: ByteBudget | undefined;
   /** Whether the server is stopping: then each response closes its connection. */
   readonly isStopping: boolean;
@@ -140,10 +121,9 @@ export class NodeExchange extends Exchange {
   /** The client that a trusted proxy names; otherwise the client at the other end of the connection. */
   get client(): string {
     if (this.#client !== undefined) return this.#client;
-    const { headers, socket } = this.request;
-    const forwardedFor = headers['x-forwarded-for'];
+    const forwardedFor = this.header('x-forwarded-for');
     // `findClient` is not called without the header: to read the address of the connection again would be slow.
-    const forwarded = forwardedFor && this.server.findClient(socket.remoteAddress, forwardedFor);
+    const forwarded = forwardedFor && this.server.findClient(this.request.socket.remoteAddress, forwardedFor);
     this.#client = forwarded || this.connection.client;
     return this.#client;
   }
@@ -176,12 +156,7 @@ export class NodeExchange extends Exchange {
     return new RequestClass(url, { ...this.init(), headers: Object.fromEntries(named), signal });
   }
 
-  send(
-    status: number,
-    headers: string[],
-    parts: readonly Uint8Array<ArrayBuffer>[] = [],
-    isLast = false,
-  ): boolean {
+  send(status: number, headers: string[], parts: EncodedBody['parts'] = [], isLast = false): boolean {
     const { response, server } = this;
     if (response.headersSent) {
       response.destroy();
@@ -194,14 +169,10 @@ export class NodeExchange extends Exchange {
   }
 }
 
-/** At most this many characters of a refused target are put into a path (see `urlOf`). */
-const MAX_SHOWN = 500;
-
 /**
- * Makes the URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
- *
- * Two kinds of targets get the URL of a path that does not exist: a URL with another host than the Host header, and a
- * path that normalisation would change, such as `/x/../metrics`. A proxy may block `/metrics` only by comparing paths.
+ * Undefined if the target is neither a path nor an http URL. Two kinds of targets get a path that does not exist: a URL
+ * with another host than the Host header, and a path that normalisation would change, such as `/x/../metrics`: a proxy
+ * may block `/metrics` only by comparing paths.
  */
 function urlOf(target: string, host = ''): URL | undefined {
   const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];
@@ -213,5 +184,5 @@ function urlOf(target: string, host = ''): URL | undefined {
     if (url.pathname === path.split('?', 1)[0]) return url;
   }
   // The path that does not exist: the target as one segment.
-  return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_SHOWN))}`);
+  return new URL(`http://gateway/${encodeURIComponent(target)}`);
 }

@@ -1,11 +1,10 @@
 /** Refusals that the server sends without the gateway. */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../domain/error-codes.js';
+
 import { CACHE_STATUS, MISS, requestIdFrom } from '../http/headers.js';
 import { plainRefusal, type Refusal } from '../http/refusal.js';
 
-/** The response to an internal error, whose cause is only logged. */
 export const INTERNAL_ERROR: Refusal = {
   status: 500,
   message: 'Unexpected error.',
@@ -22,37 +21,27 @@ export const ENCODED_BODY: Refusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/**
- * The refusal of a body that is too large, or would take long to parse.
- *
- * @param limit the limit that the body exceeds, such as "1048576 bytes" or "64 levels of objects and arrays"
- */
+/** @param limit such as "1048576 bytes" or "64 levels of objects and arrays" */
 export function tooLargeBody(limit: string): Refusal {
   const message = `Expected a request body of at most ${limit}, got more.`;
-  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
+  return { status: 413, message, code: 'LIMIT_EXCEEDED' };
 }
 
-/** The refusal of a request with too many headers. Its body is not read. */
 export function tooManyHeaders(limit: number): Refusal {
   return { status: 431, message: `Expected at most ${limit} request headers, got more.`, isLast: true };
 }
 
-/** The refusal while unfinished requests use too much memory. After five seconds, some of these requests have probably ended. */
 export const TOO_MANY_REQUEST_BYTES: Refusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
-  code: 'OVERLOADED' satisfies ErrorCode,
+  code: 'OVERLOADED',
   headers: { 'retry-after': '5' },
   isLast: true,
 };
 
-/** A connection is closed this long after its refusal was sent, even if the client has not read it. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
-/**
- * Sends a refusal on a connection whose request is incomplete or cannot be parsed. Reads on for a while before closing
- * the connection: a connection with unread bytes is reset, and the client may never see the refusal.
- */
+/** Reads on for a while: a connection that is closed with unread bytes is reset, and the client may not see the refusal. */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const { headers, body } = plainRefusal(refusal);
   const all = {
@@ -69,7 +58,7 @@ export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   socket.once('close', () => clearTimeout(deadline));
 }
 
-/** The refusal of a request that is incomplete or cannot be parsed, by the error code of Node. */
+/** @param code of Node's error */
 export function unreadable(code: string | undefined, requestTimeoutMs: number): Refusal {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':

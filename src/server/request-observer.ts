@@ -19,10 +19,7 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>;
 
 const NO_CODES: readonly string[] = [];
 
-/**
- * Creates the observer. For each request of a client, exactly one of `answered`, `refuse` and `unreadable`
- * must be called. On `ADMIN_PORT` only refusals use the observer, and are not logged.
- */
+/** For each request of a client, exactly one of `answered`, `refuse` and `unreadable` must be called. */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? createRequestMetrics();
   const logRequest = createRequestLog(options.log, options.logRequests, options.basePath);
@@ -33,7 +30,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
     const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
-    exchange.span?.end(
+    exchange.endSpan?.(
       {
         'gateway.cache': cache,
         'http.response.status_code': status,
@@ -61,12 +58,10 @@ export function createRequestObserver(options: RequestObserverOptions) {
   }
 
   return {
-    /** Call it when the execution of a request begins, and `ended` when that request is answered or has failed. */
     began: metrics.began,
     ended: metrics.ended,
     /** Call it after the response was passed on, or if the client has closed the connection. */
     answered,
-    /** Sends a refusal in place of a response of the gateway, with the headers that every response has. */
     refuse(exchange: Exchange, refusal: Refusal, isByClient = true): void {
       const headers = [...commonHeaders(exchange, options.corsOrigins), CACHE_STATUS, MISS];
       if (!sendPlain(exchange, plainRefusal(refusal), headers, refusal.isLast)) return;

@@ -7,7 +7,7 @@ import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
 import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.js';
 import { CACHE_STATUS, COST, MISS } from '../http/headers.js';
 import { isAskedByBody, pathIn, QUERY_TYPE } from '../http/operations.js';
-import type { PlainResponse } from '../http/refusal.js';
+import type { PlainResponse, Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { AnsweredFacts } from '../observability/request-log.js';
@@ -15,16 +15,15 @@ import type { CacheResult, Executor } from '../observability/request-metrics.js'
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
 import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
-import { createOperationLimit } from './operation-limit.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
 import { commonHeaders, createResponseHeaders, sendComplete, sendPlain } from './send-response.js';
 
 export interface ResponderOptions extends Config {
-  readonly gateway: Omit<Gateway, 'load'>;
+  readonly gateway: Gateway;
   readonly checkDependencies: DependencyCheck;
-  /** The limit on the estimated size of the response cache, in bytes; 24 MiB unless given. */
+  /** {@link MAX_CACHE_BYTES} unless given. */
   readonly maxCacheBytes?: number;
   readonly clientLimit?: ClientLimit | undefined;
   readonly observer: RequestObserver;
@@ -34,31 +33,26 @@ export interface ResponderOptions extends Config {
 
 /** The most parts of a body longer than {@link MAX_SHORT_LENGTH}: a body of 1 MiB can have 13,000 keys of tokens. */
 const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
-/** The default size of the response cache: an eighth of the memory that `.deploy` reserves for a gateway. */
+/** An eighth of the memory that `.deploy` reserves for a gateway. */
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** A request waits at most this long (ms) for an equal one in progress. Then it is executed. */
 const COALESCE_WITHIN_MS = 1_000;
 
-/** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
+/** Creates the function that responds to a request after its body was read. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
   const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
   const { path } = gateway;
-  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.resolve);
+  const cache = createResponseCache(maxCacheBytes, maxQueryTokens, gateway);
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
   /** The executions in progress, by cache key; those that wait for their turn, by cache key and client. */
   const executing = new Map<string, Promise<void>>();
   const keyInTurnOf = (key: string, { client }: Exchange) => `${key} ${client}`;
-  /**
-   * The execution for which an equal request waits. Requests do not wait for the turn of another client, which can have
-   * many other operations.
-   */
-  const executionOf = (key: string | undefined, exchange: Exchange) =>
-    key === undefined || executing.size === 0
-      ? undefined
-      : (executing.get(key) ?? executing.get(keyInTurnOf(key, exchange)));
+  /** Requests do not wait for the turn of another client, which can have many other operations. */
+  const executionOf = (exchange: Exchange, key = '') =>
+    executing.get(key) ?? executing.get(keyInTurnOf(key, exchange));
 
   const encodingOf = (exchange: Exchange): Encoding =>
     compression ? encodingFor(exchange.header('accept-encoding')) : 'identity';
@@ -80,35 +74,27 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return true;
   }
 
-  /** Reports the response once it was sent. */
   function answered(exchange: Exchange, facts: AnsweredFacts, sending: Promise<void> | undefined) {
     if (sending) return sending.then(() => observer.answered(exchange, facts));
     observer.answered(exchange, facts);
     return undefined;
   }
 
-  /**
-   * Cache miss: executes the request. Equal concurrent requests share one execution.
-   *
-   * @param key undefined for a request that is new or cannot be cached
-   * @returns a promise unless the response was sent at once
-   */
+  /** @param key undefined for a request that is new or cannot be cached. Returns a promise unless the response was sent */
   function execute(key: string | undefined, exchange: Exchange) {
     const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);
     const headers = isOperation ? headersFor(cacheable) : undefined;
     let hasBegun = false;
-    const parameters =
-      headers &&
-      (() => {
-        hasBegun = true;
-        return parametersOf(cacheable, path);
-      });
+    const begin = () => {
+      hasBegun = true;
+      return parametersOf(cacheable, path);
+    };
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
     const text = cacheable.body || cacheable.url;
     // An equal request may have been executed while this one waited for its turn.
     const answerInTurn = () => sendFromCache(key, exchange);
-    const request = { isOperation, parameters, answerInTurn, toRequest };
+    const request = { isOperation, parameters: headers && begin, answerInTurn, toRequest };
     const answer = gateway.respond(request, { client, text, requestId });
     const send = (given: Answer | undefined) => {
       if (!given) return undefined;
@@ -132,7 +118,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 
   /** Sends the response of an equal request in progress. If there is none in time, executes or refuses the request. */
   async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
-    const sameRequest = executionOf(key, exchange);
+    const sameRequest = executionOf(exchange, key);
     if (sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, exchange)) return;
@@ -142,7 +128,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     else await execute(key, exchange);
   }
 
-  /** Sends a response without errors. Caches it if there is a key and its dependencies are current. */
+  /** Sends a response without errors, and caches it if its dependencies are current. */
   function sendExecuted(
     key: string | undefined,
     exchange: Exchange,
@@ -186,15 +172,27 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     if (stale !== undefined) others.push('x-stale-listings', stale);
     sendPlain(exchange, response, others);
     const { operation, codes, isByClient } = outcome;
-    const use = cacheResultOf(exchange, gateway, response.status, outcome);
+    const use = cacheResultOf(exchange, response.status, outcome);
     const executor = use === 'miss' && pathIn(exchange.url) === path ? 'yoga' : outcome.executor;
     return observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
+  }
+
+  /** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
+  function cacheResultOf(
+    { cacheable, url }: Exchange,
+    status: number,
+    outcome: OperationOutcome,
+  ): CacheResult {
+    if (!gateway.isOperation(cacheable)) return 'none';
+    // A response with status 406 has a result: Yoga looks at Accept only after the execution.
+    if (outcome.isRefused || (status >= 400 && status !== 500 && !outcome.result)) return 'refused';
+    return pathIn(url) !== path && outcome.operation === undefined ? 'none' : 'miss';
   }
 
   function fail(err: unknown, exchange: Exchange): void {
     // The client closed the connection, which is not an error of the gateway.
     if (exchange.isAborted) {
-      observer.answered(exchange, { cache: cacheResultOf(exchange, gateway, 200, {}) });
+      observer.answered(exchange, { cache: cacheResultOf(exchange, 200, {}) });
     } else if (err instanceof NotAPath) {
       observer.refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
     } else {
@@ -229,7 +227,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       }
       observer.began();
       hasBegun = true;
-      const mustWait = limit !== undefined || executionOf(key, exchange) !== undefined;
+      const mustWait = limit !== undefined || executionOf(exchange, key) !== undefined;
       const sending = (mustWait ? executeAfterWaiting : execute)(key, exchange);
       if (sending) sending.then(observer.ended, failed);
       else observer.ended();
@@ -239,10 +237,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   };
 }
 
-/**
- * Finds the limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to
- * parse. Only the parts of JSON can be counted, so a long body of any other type is refused.
- */
+/** The limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to parse. */
 function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;
   const isJson = /^application\/(graphql\+)?json *(;|$)/i.test(contentType);
@@ -264,15 +259,48 @@ function isSingleJson({ status, headers }: PlainResponse): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers['content-type'] ?? '');
 }
 
-/** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
-function cacheResultOf(
-  { cacheable: request }: Exchange,
-  { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,
-  status: number,
-  { isRefused = false, operation, result }: OperationOutcome,
-): CacheResult {
-  if (!isOperation(request)) return 'none';
-  // A response with status 406 has a result: Yoga looks at Accept only after the execution.
-  if (isRefused || (status >= 400 && status !== 500 && !result)) return 'refused';
-  return pathIn(request.url) !== path && operation === undefined ? 'none' : 'miss';
+/** Creates the function that counts an operation, and returns a refusal if its client has exceeded the limit. */
+function createOperationLimit(
+  limit: ClientLimit,
+  trustedProxies: Config['trustedProxies'],
+  metrics: Pick<Metrics, 'rateLimited'>,
+  log: Logger,
+) {
+  const forwarded = trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY;
+  /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
+  const warnings = new Set([forwarded, UNKNOWN_CLIENT]);
+
+  return async ({ client, isForwarded }: Exchange): Promise<Refusal | undefined> => {
+    const waitMs = await limit.take(client ?? '');
+    if (waitMs <= 0) return undefined;
+    metrics.rateLimited(client ?? '');
+    const warning = client === undefined ? UNKNOWN_CLIENT : isForwarded ? forwarded : '';
+    if (warnings.delete(warning)) log.warn({ client }, warning);
+    return refusal(limit, waitMs);
+  };
+}
+
+const NO_TRUSTED_PROXY =
+  'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then';
+const UNTRUSTED_PROXY =
+  'RATE_LIMIT refused a request whose X-Forwarded-For could not be used. If the client of this line is a proxy of yours and is not in TRUSTED_PROXIES, add it. If it is in TRUSTED_PROXIES, it sends no address of its client in that header';
+const UNKNOWN_CLIENT =
+  'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection';
+
+/** The name of the only policy in the `RateLimit` headers. */
+const POLICY = '"operations"';
+
+/** The headers follow draft-ietf-httpapi-ratelimit-headers-10. */
+function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): Refusal {
+  const seconds = Math.ceil(waitMs / 1_000);
+  return {
+    status: 429,
+    message: `Too many operations: one client may send ${perSecond} a second, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
+    code: 'RATE_LIMITED',
+    headers: {
+      'retry-after': String(seconds),
+      'ratelimit-policy': `${POLICY};q=${burst};w=${Math.ceil(burst / perSecond)}`,
+      ratelimit: `${POLICY};r=0;t=${seconds}`,
+    },
+  };
 }

@@ -12,16 +12,13 @@ import type { Body } from '../http/encodings.js';
 import { isAskedByBody, isJsonType } from '../http/operations.js';
 import type { CacheableRequest } from './exchange.js';
 
-/** A complete response without errors. */
 export interface CompleteResponse {
-  /** The operation's name, for the log. */
   readonly operation: string | undefined;
   /** Names and values, alternating: the headers that are equal for every request with the same cache key. */
   readonly headers: readonly string[];
   readonly body: Body;
 }
 
-/** A response that can be sent again while its dependencies are current. */
 interface CachedResponse extends CompleteResponse {
   readonly dependencies: Dependencies;
   /** When the response was made, in milliseconds since 1970. */
@@ -42,21 +39,10 @@ const RESPONSE_BYTES = 2_000;
 const KEY_BYTES = 500;
 
 /**
- * Creates an empty cache of responses by cache key, of bounded size. The cache does not check whether an entry is
- * current.
- *
- * @param maxBytes the limit on the estimated size of everything in it
- * @param path the path of the GraphQL endpoint, such as `/graphql`
- * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param resolve puts texts in place of ids: a request by id has the same key as one with the text, and a request with a
- *   refused document has no key
+ * The cache does not check whether an entry is current. A request by id has the same key as one with the text. A document
+ * with too many lexical tokens has no key, like any refused one.
  */
-export function createResponseCache(
-  maxBytes: number,
-  path: string,
-  maxQueryTokens: number,
-  resolve: Gateway['resolve'],
-) {
+export function createResponseCache(maxBytes: number, maxQueryTokens: number, { path, resolve }: Gateway) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
@@ -73,9 +59,8 @@ export function createResponseCache(
   const isTextKnown = createSeenBefore();
 
   /**
-   * The key of a request, the same for requests that differ only in white space, comments, the order of
-   * members, or ignored members. With `extensions`, white space and comments make a difference. An unusual
-   * request has no key, and is executed each time.
+   * The same for requests that differ only in white space, comments (except with `extensions`), the order of members,
+   * or ignored members. An unusual request has no key, and is executed each time.
    */
   function canonicalKey(request: CacheableRequest): string | undefined {
     const parameters = isQuickToParse(request.body) ? resolve(parametersOf(request, path)) : undefined;
@@ -84,10 +69,10 @@ export function createResponseCache(
     try {
       // With extensions, the exact text is a part of the key: extensions can have a hash of this text. It can also be missing.
       const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
-      const members = [document, operationName, variables, extensions].map((each) => each ?? null);
       const { method, accept, origin } = request;
-      const text = JSON.stringify([method, accept, origin, ...members.map(withSortedKeys)]);
-      return createHash('sha256').update(text).digest('base64url');
+      // JSON has null for undefined.
+      const parts = [method, accept, origin, document, operationName, variables, extensions];
+      return createHash('sha256').update(JSON.stringify(parts, sorted)).digest('base64url');
     } catch {
       return undefined;
     }
@@ -108,10 +93,9 @@ export function createResponseCache(
       if (known !== undefined || text.length > MAX_KEYED_LENGTH) return known;
       return isTextKnown(text) ? computeKey(request, text) : undefined;
     },
-    /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
+    /** Equal for requests that mean the same. Undefined if the response cannot be cached. */
     cacheKey: (request: CacheableRequest) => computeKey(request, textOf(request)),
     responses,
-    /** The estimated bytes of the cached responses and of the texts of their requests, and the number of responses. */
     size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
 }
@@ -124,10 +108,7 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
   return [method, url, accept, origin, contentType, body].join('\n');
 }
 
-/**
- * Whether a text can be parsed before its operation waits for a turn. A thousand requests can arrive at once, and each of
- * them with 16,000 brackets would take 5 ms and half a megabyte.
- */
+/** A thousand requests can arrive at once, and each of them with 16,000 brackets would take 5 ms and half a megabyte. */
 function isQuickToParse(text: string): boolean {
   return text.length <= MAX_UNCHECKED_LENGTH || parsedBytes(text) <= MAX_BYTES_OF_CHARACTER * text.length;
 }
@@ -138,17 +119,12 @@ function stripped(document: string, maxQueryTokens: number): string {
   return stripIgnoredCharacters(document);
 }
 
-/** Sorts the members of objects by name. Throws on a number that JSON cannot represent. */
-function withSortedKeys(value: unknown): unknown {
+/** For JSON.stringify: sorts the members of objects by name. Throws on a number that JSON cannot represent. */
+function sorted(_name: string, value: unknown): unknown {
   // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null.
   if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('Expected a finite number');
-  if (Array.isArray(value)) return value.map(withSortedKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, withSortedKeys(member)]),
-  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The parameters that GraphQL over HTTP defines, and the ids of documents. Others are ignored. */
@@ -189,11 +165,8 @@ function fromUrl({ method, url }: CacheableRequest, path: string): RequestParame
   if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
   if (!isQuickToParse(variables ?? '') || !isQuickToParse(extensions ?? '')) return undefined;
-  return {
-    ...plain,
-    variables: variables === undefined ? undefined : (parsed(variables) ?? variables),
-    extensions: extensions === undefined ? undefined : (parsed(extensions) ?? extensions),
-  };
+  const jsonIn = (text: string | undefined) => text && (parsed(text) ?? text);
+  return { ...plain, variables: jsonIn(variables), extensions: jsonIn(extensions) };
 }
 
 function parsed(text: string): RequestParameters | undefined {

@@ -3,18 +3,15 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import type { EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
-import { isCacheableMethod, QUERY_TYPE } from '../http/operations.js';
+import { QUERY_TYPE } from '../http/operations.js';
 import type { PlainResponse } from '../http/refusal.js';
 import type { CacheableRequest, Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
 
 /**
- * Sends a complete response with its caching headers. GET, HEAD and QUERY also get `ETag` and `Cache-Control: public`, and
- * their conditional requests are answered with 304. POST gets `Age` if the response is cached.
- *
  * @param staleListings the value of `x-stale-listings`; undefined if everything in the response is fresh
  * @param info undefined if caches must not store the response
- * @param ageMs the age of a cached response, in milliseconds; undefined for a new one
+ * @param ageMs the age of a cached response; undefined for a new one
  * @returns a promise if the body must be compressed first
  */
 export function sendComplete(
@@ -37,7 +34,7 @@ export function sendComplete(
     if (staleListings !== undefined) headers.push('x-stale-listings', staleListings);
     if (encoded.encoding !== 'identity') headers.push('content-encoding', encoded.encoding);
     if (!info) headers.push('cache-control', 'no-store');
-    else if (isCacheableMethod(exchange.method)) {
+    else if (exchange.method !== 'POST') {
       const { etag } = body;
       headers.push('etag', etag, ...cachingHeaders(info, ageMs ?? 0));
       if (hasTag(exchange.header('if-none-match'), etag)) {
@@ -54,10 +51,7 @@ export function sendComplete(
   return undefined;
 }
 
-/**
- * Creates the function that computes the headers of a response without errors, as alternating names and values: the
- * same as those of GraphQL Yoga, or undefined if only Yoga can compute them.
- */
+/** The headers of a response without errors, as alternating names and values; undefined if only Yoga can compute them. */
 export function createResponseHeaders(corsOrigins: CorsOrigins) {
   /** The last result: most requests have the same headers as the one before. */
   let last: { accept: string; origin: string | undefined; headers: readonly string[] } | undefined;
@@ -89,7 +83,7 @@ function typeFor(accept: string): string | undefined {
   return undefined;
 }
 
-/** The headers that every response to a client has, as alternating names and values. */
+/** The headers of every response, as alternating names and values. */
 export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): string[] {
   const cors = corsHeaders(corsOrigins, exchange.header('origin'));
   return ['x-content-type-options', 'nosniff', 'x-request-id', exchange.requestId, ...cors];
@@ -99,9 +93,6 @@ export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): str
 const OF_SERVER = ['connection', 'content-length', 'transfer-encoding'];
 
 /**
- * Sends any response but those of {@link sendComplete}. A `Buffer` as its body is not copied: all clients share the file
- * of a page.
- *
  * @param others headers besides those of the response, alternating names and values
  * @returns false if another response has begun (see `Exchange.send`)
  */

@@ -9,16 +9,13 @@ import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
-/** The start waits for the directory. After this time (milliseconds), the log says so. */
 const WARN_SLOW_MS = 3_000;
-/** While writes fail, a warning is logged again only after this time (milliseconds). */
+/** While writes fail, a warning is logged again only after this time. */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
 
 /**
- * Opens the store, and creates the directory. If the directory cannot be used yet, this is logged, and each write tries
- * again to create and to use it.
+ * If the directory cannot be used yet, this is logged, and each write tries again to create and to use it.
  *
- * @param services the services whose listings may be served
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(
@@ -46,9 +43,8 @@ export async function openDiskStore(
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. Other files only give guarded values, last prices and the token list's version. */
   const usable = new Set<string>();
-  /** The listings whose last write failed. */
   const failing = new Set<string>();
-  /** When a failed write was last logged, on the monotonic clock; undefined while no write fails. */
+  /** Undefined while no write fails. */
   let warnedAt: number | undefined;
 
   async function writeNext(name: string, file: string): Promise<void> {
@@ -84,7 +80,7 @@ export async function openDiskStore(
         if (of) usable.add(file);
       } catch (error) {
         if (codeOf(error) === 'ENOENT') continue;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = (error as Error).message;
         log.warn({ file, reason }, `A ${kind.name} listing on disk is refused, and not used: ${reason}`);
       }
     }
@@ -127,7 +123,7 @@ function formatOf(file: string): number {
 
 /** Matches the names of the files that {@link writeWhole} renames when they are whole. */
 const TEMPORARY = /^\w+-\w+(?:\.\d+)?\.snapshot\.[0-9a-f]{16}\.tmp$/;
-/** A younger temporary file may be one that another gateway is writing (milliseconds). */
+/** A younger temporary file may be one that another gateway is writing. */
 const UNFINISHED_AFTER_MS = 3_600_000;
 
 /** Removes the temporary files of processes that were killed during a write. */

@@ -13,7 +13,6 @@ import type { Logger } from '../logger/logger.js';
  * Reads a file of rules, and again when it has changed and then stayed the same for `settleMs`: before that, it may be
  * half written. Polls the file, because polling also notices renames, changed links, and changes on network file systems.
  *
- * @param onChange called each time the text of the file has changed and is valid
  * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged
  */
 export async function openRulesFile(
@@ -23,7 +22,6 @@ export async function openRulesFile(
   settleMs = 1_000,
 ) {
   let { text, rules } = await read(path);
-  /** The error in the present content of the file; undefined if it has none. */
   let fault: string | undefined;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;

@@ -10,25 +10,21 @@ import type { StoredKind } from '../upstream/listing-kinds.js';
 /** The number of the format of stored listings. It changes when older and newer gateways cannot read each other's form. */
 export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
-/** The first line is shorter than this, in bytes. */
 const MAX_LINE = 200;
-/** A listing from further in the future (ms) is refused. The clocks of machines may differ by this time. */
+/** A listing from further in the future is refused. The clocks of machines may differ by this time. */
 const MAX_EARLY_MS = 60_000;
 
-const number = v.number();
-const string = v.string();
-
 const content = v.object({
-  name: string,
+  name: v.string(),
   // `service` is the fingerprint of the service named `source`. Rows with another fingerprint are not served.
-  source: string,
-  service: string,
-  takenAt: number,
-  upstreamAgeMs: v.optional(number),
-  rejected: v.object({ count: number, first: v.array(string) }),
+  source: v.string(),
+  service: v.string(),
+  takenAt: v.number(),
+  upstreamAgeMs: v.optional(v.number()),
+  rejected: v.object({ count: v.number(), first: v.array(v.string()) }),
   // Older gateways did not store these rows.
-  contradictory: v.optional(v.array(v.tuple([string, v.array(v.unknown())])), []),
-  largest: v.optional(v.object({ rows: number, at: number })),
+  contradictory: v.optional(v.array(v.tuple([v.string(), v.array(v.unknown())])), []),
+  largest: v.optional(v.object({ rows: v.number(), at: v.number() })),
   history: v.optional(historyForm),
   guard: v.optional(guardMemoryForm),
   rows: v.custom<readonly unknown[]>(Array.isArray),
@@ -50,8 +46,6 @@ export async function encodeListing<Row>(
 }
 
 /**
- * Reads a listing that `encodeListing` has written.
- *
  * @param services the services whose rows may be served; undefined if only the facts of the rows are needed: then a
  *   listing of an older format or from the future is read, too
  * @throws an error by rejection, whose message completes "… is refused: "
@@ -76,9 +70,8 @@ export async function decodeListing<Row>(
   if (name !== kind.name) throw new Error(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (services && service !== services[source]) throw new Error('it is of another upstream');
   const earlyMs = sentAtOf(output) - now;
-  if (services && earlyMs > MAX_EARLY_MS) {
+  if (services && earlyMs > MAX_EARLY_MS)
     throw new Error(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
-  }
   // Without `services`, a time in the future is corrected: a wrong clock does not make the facts wrong.
   const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };
   const fetched = { ...sourceAndAge, rows: await parseAll(kind, rows, sourceAndAge), rejected };
@@ -93,7 +86,7 @@ function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Reads rows that a gateway has written. Throws if a row is not valid: then the stored listing must not be used. */
+/** Throws if a row is not valid: then the stored listing must not be used. */
 async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
   const read = await kind.parse(rows, sourceAndAge);
   if (read.rejected.count === 0) return read.rows;

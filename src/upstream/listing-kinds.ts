@@ -24,13 +24,12 @@ import { chainFrom, tokenFrom } from '../domain/rows.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { malformed } from '../domain/upstream-error.js';
 import { forEachInSteps } from '../scheduling/steps.js';
-import { logoUrlOf } from './logo-url.js';
 
 /** A higher price counts as an error of the upstream: the token is then served without a price. */
 const MAX_PRICE_USD = 1e9;
-/** At most this many rejected rows are reported. Further ones are only counted. */
+/** Further rejected rows are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
-/** The guard gets at most this many contradictory rows of a key. Further ones only count as rejected. */
+/** The guard gets at most this many contradictory rows of a key. */
 const MAX_CONTRADICTORY = 10;
 
 /** A bounded text. If a text is too long, valibot's message does not contain the text, so the log stays small. */
@@ -75,7 +74,6 @@ const tokenEntries = {
   logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
 };
 
-/** The form of the tokens of one service. The parsed rows of all services have the same form. */
 type TokenForm = v.GenericSchema<
   unknown,
   Omit<Token, 'price' | 'heldBack'> & { readonly price: Pick<Price, 'usd'> | null }
@@ -95,7 +93,7 @@ export const valueTransferToken: TokenForm = v.pipe(
 /** How to read and compare the rows of a listing, whatever its service. */
 export interface ListingKind<Row> {
   readonly name: keyof ListingRows;
-  /** The identity of a row. It reads only `chainKey` and `address`. */
+  /** It reads only `chainKey` and `address`. */
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
@@ -107,13 +105,13 @@ export interface ListingKind<Row> {
   ) => Promise<Fetched<Row>>;
   /** The content of the row as text: equal for rows that differ only in their prices. */
   readonly contentOf: (row: Row) => string;
-  /** The row with another value of a guarded fact. The value has the form in which it is shown. */
+  /** @param value has the form in which it is shown */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
   /** The row without its price, marked with the facts that are held back. */
   readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
-  /** The price in US dollars. Absent for kinds of rows without prices. */
+  /** Absent for kinds of rows without prices. */
   readonly priceOf?: (row: Row) => number | undefined;
-  /** The row with another price, in US dollars; null removes the price. */
+  /** @param usd null removes the price */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
   /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
   readonly lookalikeOf: (row: Row) => string | undefined;
@@ -130,21 +128,19 @@ export const CHAINS: ListingKind<Chain> = {
   withFact(chain, fact, value) {
     if (fact === 'chainId') return { ...chain, chainId: Number(value) };
     if (fact === 'chainType') return { ...chain, chainType: value.toLowerCase() };
-    if (fact === 'decimals')
-      return { ...chain, nativeCurrency: { ...chain.nativeCurrency, decimals: Number(value) } };
+    const withCurrency = (changed: Partial<Chain['nativeCurrency']>) => ({
+      ...chain,
+      nativeCurrency: { ...chain.nativeCurrency, ...changed },
+    });
+    if (fact === 'decimals') return withCurrency({ decimals: Number(value) });
     const [, symbol, decimals, address] = NATIVE_CURRENCY.exec(value) ?? [];
     if (symbol === undefined || address === undefined) return chain;
-    return {
-      ...chain,
-      nativeCurrency: { ...chain.nativeCurrency, symbol, decimals: Number(decimals), address },
-    };
+    return withCurrency({ symbol, decimals: Number(decimals), address });
   },
-  heldBack: (chain, heldBack) =>
-    Object.freeze({
-      ...chain,
-      nativeCurrency: Object.freeze(chain.nativeCurrency),
-      heldBack: Object.freeze(heldBack),
-    }),
+  heldBack(chain, heldBack) {
+    Object.freeze(chain.nativeCurrency);
+    return Object.freeze({ ...chain, heldBack: Object.freeze(heldBack) });
+  },
   withPrice: (chain) => chain,
   lookalikeOf: () => undefined,
 };
@@ -183,10 +179,7 @@ export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<
   tokens: TOKENS,
 };
 
-/**
- * Checks rows, rejects bad ones, and finds contradictory rows. Rejects with UPSTREAM_MALFORMED if all are bad.
- * `rowFrom` makes the row to serve from a checked row.
- */
+/** Rejects with UPSTREAM_MALFORMED if all rows are bad. @param rowFrom makes the row to serve from a checked row */
 async function parseRows<Checked extends object, Row>(
   { name, keyOf, guarded }: ListingKind<Row>,
   form: v.GenericSchema<unknown, Checked>,
@@ -271,4 +264,28 @@ function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
 /** The beginning of a text. A copy, because a slice would keep the whole text in memory, perhaps megabytes. */
 export function shortened(text: string, maxLength = 200): string {
   return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
+}
+
+/** The longest address of a picture, in UTF-16 code units: a common limit on URLs. */
+const MAX_LOGO_URL = 2048;
+/** Characters that end an attribute, a tag or an address in a style sheet, and invisible ones. */
+const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
+/** A host name with a dot. IP addresses are refused: no picture needs one, and many lead into local networks. */
+const HOST_NAME = /\.[a-z][a-z0-9-]*$/;
+const LOCAL_NAME =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
+
+/** The address of a picture if it is safe for pages to load, and null otherwise. */
+function logoUrlOf(sent: unknown): string | null {
+  if (typeof sent !== 'string' || sent.length > MAX_LOGO_URL || MARKUP.test(sent)) return null;
+  if (!URL.canParse(sent)) return null;
+  const { protocol, username, password, hostname, href } = new URL(sent);
+  if (protocol !== 'https:' && protocol !== 'http:') return null;
+  if (username !== '' || password !== '' || !isPublic(hostname)) return null;
+  return href.length <= MAX_LOGO_URL && !MARKUP.test(href) ? href : null;
+}
+
+function isPublic(hostname: string): boolean {
+  const host = hostname.replace(/\.$/, '');
+  return HOST_NAME.test(host) && !LOCAL_NAME.test(host);
 }

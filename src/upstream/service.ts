@@ -10,9 +10,9 @@ import {
 } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
-import { createFieldWatch, type FieldWatchMetrics } from './field-watch.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
-import { LISTING_KINDS, ROUTES } from './listing-kinds.js';
+import { LISTING_KINDS, ROUTES, shortened } from './listing-kinds.js';
 
 export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
   readonly http: UpstreamHttp;
@@ -21,7 +21,6 @@ export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
   readonly log: Logger;
 }
 
-/** The differences between the services. */
 export interface ServiceForm {
   /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
@@ -42,10 +41,8 @@ export function createRestService(
   const watchFields = createFieldWatch(metrics, log);
 
   /**
-   * Fetches the unchecked rows of all pages. All rows get the same age: that of the oldest page, at the time of the first
-   * request. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
-   *
-   * @param request the request for the first page; its path is also the name of the array of rows
+   * Fetches the unchecked rows of all pages, which are in the array with the name of the path. All get the age of the
+   * oldest page. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
    */
   async function fetchRows(request: UpstreamRequest) {
     const name = request.path;
@@ -101,7 +98,7 @@ export function createRestService(
   };
 }
 
-/** Requests the first page. For routes, HTTP 422 means that the token is unknown, and so has no routes. */
+/** For routes, HTTP 422 means that the token is unknown, and so has no routes. */
 async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
   try {
@@ -115,11 +112,9 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
   }
 }
 
-/** The unchecked rows of an answer. @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }` */
-export function rowsOf(name: string, json: unknown): readonly unknown[] {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+function rowsOf(name: string, json: unknown): readonly unknown[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw malformed(`expected a JSON object with an array "${name}", got ${describeType(json)}`);
-  }
   const { [name]: rows } = json as Readonly<Record<string, unknown>>;
   if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${describeType(rows)}`);
   return rows;
@@ -144,4 +139,67 @@ function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
+}
+
+export interface FieldWatchMetrics {
+  /** Counts fields that no row had before (`appeared`), or that all rows had and a row lacks (`missing`). */
+  readonly fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) => void;
+}
+
+/** At most this many fields of a listing are remembered; rows have about twenty. */
+const MAX_FIELDS = 200;
+const MAX_SHOWN_FIELDS = 20;
+/** Longer names are cut before they are compared and logged. */
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * Creates the watch for one service. The first answer with rows sets the known fields of a listing. Each field is logged
+ * at most once. The fields of objects in a row count, too, one level deep.
+ */
+function createFieldWatch(metrics: FieldWatchMetrics, log: Logger) {
+  /** By listing: each field that a row has had so far, and whether all rows have had it. */
+  const known = new Map<string, Map<string, boolean>>();
+
+  return async (listing: string, rows: readonly unknown[]): Promise<void> => {
+    const counts = new Map<string, number>();
+    await forEachInSteps(rows, (row) => countFields(row, '', counts));
+    if (!counts.has('')) return;
+    // Compares with the number of objects: a row whose price is null does not lack `price.usd`.
+    const isInEach = (name: string) => counts.get(name) === counts.get(name.replace(/[^.]*$/, ''));
+    const names = [...counts.keys()].filter((name) => name !== '' && !name.endsWith('.'));
+    const before = known.get(listing);
+    if (!before) {
+      known.set(listing, new Map(names.map((name) => [name, isInEach(name)])));
+      return;
+    }
+    const isNew = (name: string) => !before.has(name);
+    const appeared = names.filter(isNew).slice(0, Math.max(0, MAX_FIELDS - before.size));
+    const missing = [...before.keys()].filter((name) => before.get(name) && !isInEach(name));
+    const changed = [...appeared, ...missing];
+    if (changed.length === 0) return;
+    for (const name of changed) before.set(name, false);
+    metrics.fieldDrift(listing, 'appeared', appeared.length);
+    metrics.fieldDrift(listing, 'missing', missing.length);
+    const shown = {
+      appeared: appeared.slice(0, MAX_SHOWN_FIELDS),
+      missing: missing.slice(0, MAX_SHOWN_FIELDS),
+    };
+    log.warn(
+      { listing, fields: changed.length, ...shown },
+      `The fields of the upstream's rows in "${listing}" have changed. Check whether the gateway should read the new ones, and whether the missing ones matter`,
+    );
+  };
+}
+
+/** Counts an object under the name `parent` (empty for a row, `price.` for its price), and its fields by name. */
+function countFields(value: unknown, parent: string, counts: Map<string, number>): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+  counts.set(parent, (counts.get(parent) ?? 0) + 1);
+  for (const [field, content] of Object.entries(value)) {
+    const name = shortened(parent + field, MAX_NAME_LENGTH);
+    const count = counts.get(name) ?? 0;
+    if (count === 0 && counts.size >= MAX_FIELDS) continue;
+    counts.set(name, count + 1);
+    if (parent === '') countFields(content, `${name}.`, counts);
+  }
 }

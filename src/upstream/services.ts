@@ -4,52 +4,35 @@ import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
 import { afterFailover, UpstreamError } from '../domain/upstream-error.js';
-import type { FieldWatchMetrics } from './field-watch.js';
-import {
-  createUpstreamHttp,
-  type UpstreamHttp,
-  type UpstreamHttpOptions,
-  type UpstreamMetrics,
-} from './http/client.js';
+import { createUpstreamHttp, type UpstreamHttp, type UpstreamHttpOptions } from './http/client.js';
 import { valueTransferToken } from './listing-kinds.js';
-import { createRestService, type ServiceForm } from './service.js';
+import { createRestService, type FieldWatchMetrics, type ServiceForm } from './service.js';
 
-/** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 const SERVICES = {
-  /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: {
     forms: {},
     isPaged: false,
     routeQuery: ({ srcChainKey, srcToken }) => ({ srcChainKey, srcToken }),
   },
-  /**
-   * The successor of v1: `GET {base}/chains` and
-   * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
-   */
+  /** The successor of v1. */
   'value-transfer': {
     forms: { tokens: valueTransferToken },
     isPaged: true,
     routeQuery({ srcChainKey, srcToken }) {
-      if (srcChainKey === undefined) {
-        throw new GatewayError(
-          'BAD_USER_INPUT',
-          'Expected "srcChainKey" beside "srcToken", got none: one address can exist on several chains. Give the chainKey of its chain.',
-        );
-      }
+      const message =
+        'Expected "srcChainKey" beside "srcToken", got none: one address can exist on several chains. Give the chainKey of its chain.';
+      if (srcChainKey === undefined) throw new GatewayError('BAD_USER_INPUT', message);
       return { transferrableFromChainKey: srcChainKey, transferrableFromTokenAddress: srcToken };
     },
   },
 } as const satisfies Record<Exclude<Config['upstreamProfile'], 'auto'>, ServiceForm>;
-
-/** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
-const AUTO = 'auto';
 
 export interface UpstreamOptions extends Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
   /** Called at most once, when a request causes the failover; not called by `switchTo`. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
-  readonly metrics: UpstreamMetrics & FieldWatchMetrics;
+  readonly metrics: UpstreamHttpOptions['metrics'] & FieldWatchMetrics;
 }
 
 interface ServiceAddress {
@@ -58,21 +41,18 @@ interface ServiceAddress {
   readonly form: ServiceForm;
 }
 
-/**
- * The service that gets the requests, and its successor, if it has one. Without `upstreamUrl`, the one service is the demo
- * data in the form of v1.
- */
+/** The service that gets the requests, and its successor, if it has one. The demo data has the form of v1. */
 function chosenServices(config: Config): readonly [ServiceAddress, ...ServiceAddress[]] {
   const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = config;
   if (url === undefined) return [{ source: 'demo', url: 'demo', form: SERVICES.v1 }];
-  const source = profile === AUTO ? 'v1' : profile;
+  const source = profile === 'auto' ? 'v1' : profile;
   const first = { source, url, form: SERVICES[source] };
-  if (profile !== AUTO || successorUrl === undefined) return [first];
+  if (profile !== 'auto' || successorUrl === undefined) return [first];
   const successor = 'value-transfer';
   return [first, { source: successor, url: successorUrl, form: SERVICES[successor] }];
 }
 
-/** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
+/** The services whose stored rows may be served. */
 export function fingerprintsOf(config: Config): ServiceFingerprints {
   return Object.fromEntries(chosenServices(config).map(({ source, url }) => [source, fingerprint(url)]));
 }
@@ -83,7 +63,6 @@ export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessor
   return fingerprint(JSON.stringify(services));
 }
 
-/** Creates the service. With {@link AUTO} and a `successorUrl`, it is v1 with failover to its successor. */
 export function createUpstream(options: UpstreamOptions) {
   const opened: UpstreamHttp[] = [];
 
@@ -107,9 +86,8 @@ const ADVICE =
   'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
- * Creates a service that uses v1 at first. After v1 has said that a listing is gone, and the successor has sent it, only
- * the successor is used. `switchTo` has the same effect. The call that finds v1 gone is repeated at the successor. If
- * the successor fails, too, the next call tries v1 first again.
+ * After v1 has said that a listing is gone, and the successor has sent it, only the successor is used. `switchTo` has the
+ * same effect. If the successor fails, too, the next call tries v1 first again.
  */
 function createFailoverService(
   v1: Service,

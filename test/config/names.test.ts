@@ -1,7 +1,6 @@
 /** A misspelt or former name of a setting is reported with the name or the rule that holds now. */
 import { expect, it } from 'vitest';
-import { SETTING_NAMES } from '../../src/config/config.js';
-import { nameWarnings } from '../../src/config/names.js';
+import { nameWarnings, SETTING_NAMES } from '../../src/config/config.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 

@@ -14,15 +14,13 @@ export interface RedisConnectionOptions {
   readonly log: Logger;
 }
 
-/** An attempt to connect may take this long, or as long as a command, if that is longer (milliseconds). */
+/** An attempt to connect may take this long, or as long as a command, if that is longer. */
 const CONNECT_MS = 2_000;
-/** The longest pause before a new attempt to connect, so that gateways share again soon after Redis is back. */
 const MAX_RECONNECT_MS = 1_000;
-/** After a failure, Redis is not used for this long (milliseconds). */
+/** After a failure, Redis is not used for this long. */
 export const AWAY_MS = 1_000;
 /** After AWAY_MS, commands are sent again. Redis counts as available once none has failed for this time, too (ms). */
 const STEADY_MS = 2_000;
-/** The subscribed connection sends a ping this often (milliseconds), to notice that Redis is gone. */
 const PING_MS = 10_000;
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
@@ -89,10 +87,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
   }
 
   return {
-    /**
-     * Sends one command, once the first connection has succeeded or failed. @returns the reply, with Buffers in place of
-     * strings; undefined only while Redis is unavailable
-     */
+    /** Returns the reply, with Buffers in place of strings; undefined only while Redis is unavailable. */
     async call(command: string, ...args: readonly (string | number | Buffer)[]): Promise<unknown> {
       await tried;
       if (client.status !== 'ready' || performance.now() < awayUntil || isClosed) return undefined;
@@ -110,11 +105,10 @@ export function createRedisConnection(options: RedisConnectionOptions) {
         return undefined;
       }
     },
-    /** Calls the listener each time the connection for commands or for messages is ready. Messages may have been missed. */
+    /** Calls the listener each time a connection is ready. Messages may have been missed. */
     onConnection: (listen: () => void) => void events.on('connected', listen),
-    /** Calls the listener at each message on the topic. */
     onMessage: (topic: string, listen: () => void) => void events.on(`message:${topic}`, listen),
-    /** Resolves at the next message on the topic, or after this time (milliseconds). */
+    /** Resolves at the next message on the topic, or after this time. */
     async nextMessage(topic: string, withinMs: number): Promise<void> {
       await once(events, `message:${topic}`, { signal: AbortSignal.timeout(withinMs) }).catch(ignore);
     },

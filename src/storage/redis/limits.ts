@@ -43,7 +43,7 @@ redis.call('DEL', KEYS[4])
 return 0
 `;
 
-/** Creates a rate limiter for all gateways together. While Redis is not available, only the limit `local` applies. */
+/** While Redis is not available, only the limit `local` applies. */
 export function createSharedRateLimiter(
   local: LocalRateLimiter,
   requestsPerSecond: number,
@@ -76,9 +76,8 @@ redis.call('SET', KEYS[1], 0, 'PX', ARGV[1], 'NX')
 return { redis.call('INCR', KEYS[1]), redis.call('PTTL', KEYS[1]) }`;
 
 /**
- * Counts the operations of each client at all gateways with this Redis and this rate. A client that exceeds the limit
- * at this gateway is refused without a request to Redis, so that a flood does not reach Redis. If Redis does not answer
- * within `answerMs`, only the limit of this gateway (`local`) applies for a while.
+ * Gateways with one Redis and one rate count together. A client that exceeds the limit at this gateway is refused without
+ * a request to Redis. If Redis does not answer within `answerMs`, only the limit `local` applies for a while.
  */
 export function createSharedClientLimit(
   local: ClientLimit,

@@ -19,14 +19,14 @@ import { createRedisConnection, type RedisConnectionOptions } from './connection
 import { createSharedClientLimit, createSharedRateLimiter } from './limits.js';
 
 export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel'> {
-  /** A fingerprint of the upstream and its profile. Only gateways with the same scope share. */
+  /** Only gateways with the same scope share. */
   readonly scope: string;
   readonly services: ServiceFingerprints;
 }
 
-/** Peers wait at most this long (milliseconds) for a gateway that died during a refresh. */
+/** Peers wait at most this long for a gateway that died during a refresh. */
 const LEASE_MS = 5_000;
-/** A gateway renews its lease for at most this long (ms). If its refresh takes longer, a peer gets the lease. */
+/** A gateway renews its lease for at most this long. If its refresh takes longer, a peer gets the lease. */
 const MAX_LEASE_MS = 10_000;
 /** If Redis has lost a snapshot, a gateway that has none waits this long for a peer to write it again. */
 const REQUEST_MS = 1_000;
@@ -40,7 +40,6 @@ const WAIT_JITTER_MS = 8_000;
 const KEEP_MS = 30 * 86_400_000;
 /** A failure stays stored this long after the pause that it caused. */
 const KEEP_FAILURE_MS = 3_600_000;
-/** `close` waits at most this long for writes (milliseconds). */
 const WRITTEN_WITHIN_MS = 1_000;
 
 // Each of these scripts is atomic. The KEYS of a topic are, in this order: its snapshot (a hash of `text`, the stored
@@ -103,7 +102,7 @@ function readFailure(text: unknown): SharedFailure | undefined {
   return success ? output : undefined;
 }
 
-/** Connects, and reconnects until it is closed. While Redis is unavailable, each gateway continues alone. */
+/** While Redis is unavailable, each gateway continues alone. */
 export function createRedisPeers(options: RedisPeersOptions) {
   const { scope, services, log } = options;
   const gateway = randomUUID();
@@ -113,10 +112,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const channel = `${prefix}:news`;
   const snapshotKey = (topic: string, ofScope = scope) => `${prefixOf(ofScope)}:${topic}:snapshot`;
   const backOffKeys = (topic: string) => [`${prefix}:${topic}:failure`, `${prefix}:${topic}:pause`];
-  /**
-   * The key that holds the name of the scope that shared the topic last. All scopes use the same key: after a change of
-   * the scope, gateways find the facts of the last one.
-   */
+  /** Holds the scope that shared the topic last. All scopes use the same key: after a change, they find the last facts. */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const connection = createRedisConnection({ ...options, channel });
   const { call } = connection;
@@ -124,7 +120,6 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const offered = new Map<string, () => Promise<void>>();
   /** By listing: the last text from Redis that was refused. Its rows are not served, but the guard compares with them. */
   const refused = new Map<string, Buffer>();
-  /** Writes in progress: `close` waits for them. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
   // Redis may have lost the snapshots while it was away.
@@ -156,14 +151,14 @@ export function createRedisPeers(options: RedisPeersOptions) {
     return written;
   }
 
-  /** Reads a stored listing; undefined if there is none, or if it is refused. @param of see {@link decodeListing} */
+  /** @param of see {@link decodeListing} */
   async function read<Row>(kind: StoredKind<Row>, text: unknown, of: ServiceFingerprints | undefined) {
     if (!Buffer.isBuffer(text)) return undefined;
     try {
       return await decodeListing(kind, text, of, Date.now());
     } catch (error) {
       if (of) refused.set(kind.name, text);
-      const [listing, reason] = [kind.name, error instanceof Error ? error.message : String(error)];
+      const [listing, reason] = [kind.name, (error as Error).message];
       log.warn({ listing, reason }, `The ${listing} listing in Redis is refused: ${reason}`);
       return undefined;
     }
@@ -236,7 +231,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     return ourLease(topic, kind, undefined);
   }
 
-  /** When the snapshot in Redis was requested (milliseconds since 1970); 0 without one, undefined without Redis. */
+  /** When the snapshot in Redis was requested; 0 without one, undefined without Redis. */
   async function heldAt(topic: string): Promise<number | undefined> {
     const reply = await call('HGET', snapshotKey(topic), 'takenAt');
     return reply === undefined ? undefined : Number(reply ?? 0);
@@ -286,7 +281,6 @@ export function createRedisPeers(options: RedisPeersOptions) {
     giveUp() {
       hasGivenUp = true;
     },
-    /** Disconnects after the writes in progress, or after {@link WRITTEN_WITHIN_MS}. */
     async close(): Promise<void> {
       hasGivenUp = true;
       await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);

@@ -17,27 +17,21 @@ export interface AdmissionOptions extends Pick<Config, 'upstreamRequestsPerSecon
 /** An entry of the queue. A request has one for each of its clients, and is sent when the first of them has its turn. */
 interface Turn {
   begin(): void;
-  /** Called when the queue has removed this entry, or not added it. A request without entries fails. */
+  /** A request without entries fails. */
   refuse(waiting: number): void;
   end(error: unknown): void;
 }
 
-/**
- * A request for routes fails if it was not sent within this time. The queue holds as many of them as can be sent in this
- * time. If it is full, one request of the lowest priority fails: the newest one of the client that has most of them.
- * Requests for listings have neither limit.
- */
+/** For routes only. The queue holds as many of their requests as can be sent in this time. */
 const MAX_ROUTE_WAIT_MS = 20_000;
-/** While no request may be sent, the lanes are checked again after this time (milliseconds). */
 const POLL_MS = 50;
 /** The wait for a permit is at most about 1.2 s. If it is longer than this (ms), another gateway has set a pause. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
 
 /**
- * Creates the admission to one service. Requests for listings go first. But after each such request, the next permit is for a
- * waiting request for routes: listings that are refreshed without a pause would otherwise use all permits. Routes from
- * listed tokens go before other routes, and those for the sweep in the background are last. Clients take turns, so that
- * a client with many requests delays only its own requests.
+ * Requests for listings go first. But after each such request, the next permit is for a waiting request for routes:
+ * listings that are refreshed without a pause would otherwise use all permits. Routes from listed tokens go before other
+ * routes, and those for the sweep in the background are last.
  *
  * @param closing when it aborts, all waiting requests are rejected with an UpstreamError
  */
@@ -57,7 +51,7 @@ export function createAdmission(options: AdmissionOptions, backoff: Backoff, clo
     for (const lane of LANES) endAll(lane, stoppingError());
   });
 
-  /** How long pauses and breakers delay a lane (ms). If its requests must not wait so long, all of them fail. */
+  /** If the requests of a lane must not wait so long, all of them fail. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');
@@ -160,7 +154,7 @@ function limited(why: string, isByClient: boolean): UpstreamError {
   return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { notSent: true, isByClient });
 }
 
-/** The error for a request that is not sent because another gateway got a Retry-After. */
+/** Another gateway got a Retry-After. */
 function pausedByPeers(retryAfterMs: number): UpstreamError {
   const message = 'The upstream has asked for a pause. Try again in a minute.';
   return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { retryAfterMs, notSent: true });

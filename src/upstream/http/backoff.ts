@@ -13,27 +13,22 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** Closed: requests are sent. Open: no request is sent. Half-open: a probe was sent, and its result decides. */
+/** Half-open: a probe was sent, and its result decides. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 export interface LaneRequest {
   readonly url: string;
   readonly lane: Lane;
-  /** Whether the request waits while a breaker stops it. Otherwise it fails at once. */
+  /** Whether the request waits while a breaker stops it, in place of failing at once. */
   readonly waits: boolean;
   readonly clients: RouteClients;
 }
 
-/** This many failures in a row open the breaker of a lane. */
 const FAILURES_TO_OPEN = 5;
 /** An open breaker stops requests for this long (ms). After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
-/** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
-/**
- * The longest pause (ms) of all routes if only one URL answered with Retry-After: the cause may be this URL alone. A
- * good answer resets the count of URLs.
- */
+/** The longest pause (ms) of all routes if only one URL answered with Retry-After: the cause may be this URL alone. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 
 interface Pause {
@@ -54,13 +49,7 @@ interface LaneState {
 
 export type Backoff = ReturnType<typeof createBackoff>;
 
-/**
- * Creates the backoff of one service. It stops requests during a Retry-After, for a while after the upstream
- * has said that it is gone, and while the circuit breaker of a lane is open.
- *
- * @param onPause called when a Retry-After begins or prolongs a pause, but not for the sweep or for routes
- *   from unlisted tokens
- */
+/** @param onPause called when a Retry-After pauses a whole lane for longer */
 export function createBackoff(
   onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void,
   onPause: (ms: number, lane: Lane) => void,
@@ -118,11 +107,8 @@ export function createBackoff(
 
   return {
     /**
-     * How long the requests of a lane have to wait, in milliseconds; 0 if a request may be sent now.
-     *
-     * @throws UpstreamError if a pause lasts longer than `MAX_WAIT_MS` from now, or if a breaker stops requests and
-     *   `waits` is false. It is the error that began the pause or opened the breaker, with the time left as
-     *   `retryAfterMs`
+     * How long the requests of a lane have to wait (ms).
+     * @throws UpstreamError if a pause lasts longer than `MAX_WAIT_MS`, or if a breaker stops requests and `waits` is false
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {
@@ -145,7 +131,7 @@ export function createBackoff(
       }
     },
     forgetGone: () => gone.clear(),
-    /** Sends the request: as the probe, unless the breaker is closed. Call this right after `delayBefore` returns 0. */
+    /** Call this right after `delayBefore` returns 0. */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
       const isProbe = lanes[lane].breaker !== 'closed';
@@ -171,7 +157,7 @@ export function createBackoff(
   };
 }
 
-/** True if the service as a whole failed; false for an answer about this one request. */
+/** False for an answer about this one request. */
 function isOfTheService({ code, status = 0 }: UpstreamError): boolean {
   if (code === 'UPSTREAM_GONE') return false;
   return status < 400 || status >= 500 || status === 401 || status === 403 || status === 429;
@@ -181,7 +167,6 @@ function pauseOf(error: UpstreamError, ms: number): Pause {
   return { error, until: performance.now() + ms };
 }
 
-/** How long a pause still lasts (ms); 0 without a pause. */
 function leftOf(pause: Pause | undefined): number {
   return pause ? Math.max(0, pause.until - performance.now()) : 0;
 }

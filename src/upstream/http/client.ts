@@ -6,21 +6,13 @@ import type { Config } from '../../config/config.js';
 import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
-import { currentTracing, type TraceSpan } from '../../tracing.js';
+import { currentTracing, type EndSpan } from '../../tracing.js';
 import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
 import { type BreakerState, createBackoff, LANES, type Lane } from './backoff.js';
-import {
-  errorFromNetwork,
-  errorFromStatus,
-  goneFromBody,
-  retryDelay,
-  stoppingError,
-  timeoutError,
-} from './errors.js';
+import { goneError, networkError, retryDelay, statusError, stoppingError, timeoutError } from './errors.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
 export interface UpstreamHttpOptions extends Config, AdmissionOptions {
-  /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
   readonly metrics: UpstreamMetrics;
   readonly log: Logger;
@@ -29,14 +21,12 @@ export interface UpstreamHttpOptions extends Config, AdmissionOptions {
 export interface UpstreamMetrics {
   /** Called at the end of each attempt. @param outcome `ok` or the error's code */
   readonly upstreamRequest: (service: ServiceName, path: string, outcome: string, seconds: number) => void;
-  /** Called with the state of the breaker of each lane, at the start and at every change. */
   readonly breaker: (service: ServiceName, state: BreakerState, lane: Lane) => void;
 }
 
 export interface UpstreamAnswer {
   readonly json: unknown;
   readonly bytes: number;
-  /** When the successful attempt was sent (milliseconds since 1970). */
   readonly sentAt: number;
   readonly ageMs: number;
 }
@@ -68,7 +58,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   });
   const backoff = createBackoff(
     (lane, state, before) => {
-      // A failed probe opens the breaker again, which is logged at debug level only.
       const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
       log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
       metrics.breaker(service, state, lane);
@@ -86,7 +75,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const admit = createAdmission(options, backoff, closing.signal);
   const tracing = currentTracing();
 
-  /** Sends the request, and retries it after a transient failure. Rejects with UpstreamErrors only. */
+  /** Retries after a transient failure. Rejects with UpstreamErrors only. */
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, lane, clients = UNKNOWN_CLIENT } = request;
@@ -109,7 +98,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   }
 
   function attempt(path: string, url: string): Promise<UpstreamAnswer> {
-    const observed = async (span?: TraceSpan, traceHeaders?: Readonly<Record<string, string>>) => {
+    const observed = async (endSpan?: EndSpan, traceHeaders?: Readonly<Record<string, string>>) => {
       const startedAt = performance.now();
       let failure: string | undefined;
       try {
@@ -119,7 +108,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
         throw error;
       } finally {
         metrics.upstreamRequest(service, path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
-        span?.end({}, failure);
+        endSpan?.({}, failure);
       }
     };
     const attributes = { 'gateway.upstream': service, 'gateway.path': path };
@@ -142,15 +131,15 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
         signal: attempted.signal,
       });
       rateLimiter.answered?.();
-      if (response.status !== 200) throw errorFromStatus(response, url, await headOf(response));
+      if (response.status !== 200) throw statusError(response, url, await headOf(response));
       const { json, bytes } = await readJson(response, url, options.upstreamMaxBytes);
-      const gone = goneFromBody(json, url);
+      const gone = goneError(json, url);
       if (gone) throw gone;
       return { json, bytes, sentAt, ageMs: ageOf(response.headers.get('age')) };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (attempted.signal.reason instanceof UpstreamError) throw attempted.signal.reason;
-      throw errorFromNetwork(error, url, connectTimeoutMs);
+      throw networkError(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
       closing.signal.removeEventListener('abort', stop);

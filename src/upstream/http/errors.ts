@@ -3,19 +3,16 @@ import type { Response } from 'undici';
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
-/** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
+/** Long enough for a short fault, short enough for a client. */
 const FIRST_RETRY_PAUSE_MS = 200;
-/**
- * The longest wait for the end of a pause, or before a retry. If the delay is longer, the request fails, and the caller
- * decides when to try again.
- */
+/** The longest wait for the end of a pause, or before a retry. If the delay is longer, the request fails. */
 export const MAX_WAIT_MS = 10_000;
 /** An address that is gone gets no requests for this long; each further such answer in a row doubles the time. */
 export const GONE_PAUSE_MS = 60_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
 /** The error for an answer whose status is not 200. @param body the beginning of its body */
-export function errorFromStatus({ status, headers }: Response, url: string, body: string): UpstreamError {
+export function statusError({ status, headers }: Response, url: string, body: string): UpstreamError {
   const detail = `${url}: HTTP ${status} ${body}`;
   if (status === 410 || (status >= 400 && saysDeprecated(body, url))) return gone(status, detail);
   const code = status === 429 ? 'UPSTREAM_RATE_LIMITED' : 'UPSTREAM_STATUS';
@@ -27,18 +24,15 @@ export function errorFromStatus({ status, headers }: Response, url: string, body
   return new UpstreamError(code, `${message} Try again in a minute.`, { status, detail, retryAfterMs });
 }
 
-/** The error for an answer with status 200 whose body is an error that says "deprecated"; undefined for others. */
-export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
+/** The error for an answer with status 200 whose body is an error that says "deprecated". */
+export function goneError(json: unknown, url: string): UpstreamError | undefined {
   const { error } = Object(json) as { readonly error?: unknown };
   const said = typeof error === 'string' ? error : (Object(error) as { readonly message?: unknown }).message;
   if (typeof said !== 'string' || !saysDeprecated(said, url)) return undefined;
   return gone(200, `${url}: HTTP 200 with an error that says "deprecated"`);
 }
 
-/**
- * Whether an error says "deprecated". The word does not count if the query of the URL has it, too: the error can repeat
- * this text of a client.
- */
+/** The word does not count if the query of the URL has it, too: the error can repeat this text of a client. */
 function saysDeprecated(text: string, url: string): boolean {
   return SAYS_DEPRECATED.test(text) && !/\?.*deprecated/is.test(url);
 }
@@ -57,7 +51,7 @@ function millisecondsOf(value: string | null): number | undefined {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
-/** The wait before the next attempt (ms): exponential backoff with jitter; undefined if a retry cannot help. */
+/** The wait before the next attempt (ms); undefined if a retry cannot help. */
 export function retryDelay(attempt: number, { code, status = 0, retryAfterMs = 0 }: UpstreamError) {
   const isTransient =
     code === 'UPSTREAM_TIMEOUT' ||
@@ -74,7 +68,6 @@ export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
-/** The error for a request that is not sent, or is aborted, because the gateway stops. */
 export function stoppingError(): UpstreamError {
   const message =
     'The gateway is stopping and sends no more requests to the upstream. Try again in a few seconds.';
@@ -82,7 +75,7 @@ export function stoppingError(): UpstreamError {
 }
 
 /** The error for an exception of undici: the connection or the decompression failed. */
-export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
+export function networkError(error: unknown, url: string, connectTimeoutMs: number): UpstreamError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;

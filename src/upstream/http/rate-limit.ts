@@ -1,15 +1,10 @@
 /** Limits how many requests are sent to the upstream in any second, for all of its services together. */
 export interface RateLimiter {
-  /**
-   * Acquires the permit for one request, which must then be sent at once. Returns 0, or the wait until the next try (ms).
-   *
-   * @param key the same for all requests that are paused together
-   * @param isListing whether the request is for a listing: in Redis, waiting listings and routes take turns
-   */
-  acquire(key: string, isListing: boolean): number | Promise<number>;
+  /** Returns 0 if one request must be sent now, or the wait until the next try (ms). */
+  acquire(pauseKey: string, isListing: boolean): number | Promise<number>;
   answered?(): void;
   /** Tells the other gateways that share the limit to send no requests with this key for a time. */
-  pause?(key: string, ms: number): void;
+  pause?(pauseKey: string, ms: number): void;
 }
 
 export type LocalRateLimiter = ReturnType<typeof createRateLimiter>;
@@ -19,7 +14,6 @@ const WINDOW_MS = 1_050;
 
 /** Creates the limiter of one process. Its window slides, so that any second has at most this many requests. */
 export function createRateLimiter(requestsPerSecond: number) {
-  /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
   let hasAnswered = false;
   function leftMs(): number {
@@ -35,10 +29,7 @@ export function createRateLimiter(requestsPerSecond: number) {
       if (waitMs === 0) sent.push(performance.now());
       return waitMs;
     },
-    /**
-     * Notes an answer. At the first answer, all earlier requests count as sent now: they left later than their
-     * permits say, because modules had to be loaded and connections had to be opened.
-     */
+    /** At the first answer, all earlier requests count as sent now: they left late, because connections had to be opened. */
     answered(): void {
       if (!hasAnswered) sent.fill(performance.now());
       hasAnswered = true;

@@ -12,18 +12,14 @@ export interface Readable {
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 /** The log shows at most this much of a body (UTF-16 code units): enough for the message of an error. */
 const LOGGED_BODY_LENGTH = 500;
-/** A longer `Age` counts as a year. A year exceeds every limit on ages in the settings, and gives a valid date. */
+/** A longer `Age` counts as a year, which exceeds every limit on ages, and gives a valid date. */
 const MAX_AGE_MS = 365 * 86_400_000;
 
-/**
- * Reads a JSON body, and counts its bytes after decompression. Rejects with UPSTREAM_MALFORMED if it is too long, has
- * too many parts, or is not JSON in UTF-8.
- */
+/** Rejects with UPSTREAM_MALFORMED if the body is too long, has too many parts, or is not JSON in UTF-8. */
 export async function readJson({ headers, body }: Readable, url: string, maxBytes: number) {
   const type = headers.get('content-type') ?? 'none';
-  if (!JSON_TYPE.test(type)) {
+  if (!JSON_TYPE.test(type))
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
-  }
   const checkParts = createPartCheck(MAX_PARTS);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -44,10 +40,7 @@ export async function readJson({ headers, body }: Readable, url: string, maxByte
   return { json, bytes };
 }
 
-/**
- * The most parts of a body. A row has two objects or arrays and about ten commas. A name counts once, however many rows
- * have it. Many levels are allowed: a deeply nested row is left out later, like other bad rows.
- */
+/** A row has two objects or arrays and about ten commas. Many levels are allowed: a nested row is left out later. */
 const MAX_PARTS = {
   containers: 5 * MAX_LISTING_ROWS,
   commas: 14 * MAX_LISTING_ROWS,
