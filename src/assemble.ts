@@ -113,7 +113,7 @@ export async function assemble(options: AssembleOptions) {
       clearTimeout(loading);
       snapshots.stop();
     },
-    /** Refreshes both listings now, even if the upstream has said that it is gone. Other pauses still apply. */
+    /** Asks for both listings now, even if the upstream has said that it is gone. See `refreshOnRequest` of a refresher. */
     refreshOnRequest() {
       upstream.service.forgetGone?.();
       return snapshots.refreshOnRequest();

@@ -1,4 +1,7 @@
-/** The gateway without a port: it executes operations from memory, or by GraphQL Yoga. */
+/**
+ * The gateway without a port: it executes operations from memory, or by GraphQL Yoga. `path-answers.ts` answers all other
+ * requests.
+ */
 import { GraphQLError } from 'graphql';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
@@ -100,13 +103,13 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /**
-   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga.
+   * Responds to a request: from memory if possible, otherwise by path or by GraphQL Yoga.
    *
    * @returns no promise if the response was written at once: a promise would take a quarter of the whole time. A promise of
    *   undefined if `answerInTurn` has answered the request
    */
   function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer | undefined> {
-    if (!request.isOperation) return respondByYoga(request, context);
+    if (!request.isOperation) return respondByPathOrYoga(request, context);
     const { client } = context;
     let parameters: GivenParameters;
     const begin = () => {
@@ -141,7 +144,7 @@ export function createGateway(options: GatewayOptions) {
     }
     if (isWritten(result)) return { written: result };
     const costRefusal = result instanceof OperationLimitError ? result : undefined;
-    return respondByYoga(request, { ...context, waitsUntil, costRefusal });
+    return respondByPathOrYoga(request, { ...context, waitsUntil, costRefusal });
   }
 
   function refuseAsOverloaded(isByClient: boolean): Answer {
@@ -150,7 +153,7 @@ export function createGateway(options: GatewayOptions) {
     return { refusal: { status: 503, message, code: 'OVERLOADED', headers }, isByClient };
   }
 
-  async function respondByYoga({ toRequest }: GatewayRequest, facts: Omit<YogaContext, 'outcome'>) {
+  async function respondByPathOrYoga({ toRequest }: GatewayRequest, facts: Omit<YogaContext, 'outcome'>) {
     const { pathAnswer, yoga } = await load();
     const asked = toRequest(yoga.Request);
     const context = { ...facts, outcome: {} };

@@ -15,7 +15,10 @@ import { createAdminServer, createGatewayServer } from './server/server.js';
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
 /** The same for the end of all open connections. */
 const CUT_OFF_AFTER_MS = 7_000;
-/** The process ends this long after the port has closed, even if something still hangs. */
+/**
+ * The process ends this long after the port has closed, even if something still hangs; after SIGINT, which closes the port
+ * at once, `DRAIN_MS` later.
+ */
 const STOP_WITHIN_MS = 8_500;
 /** A second SIGINT within this time is ignored: for one Ctrl-C, the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 1_000;

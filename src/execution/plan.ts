@@ -26,7 +26,8 @@ import { assertSynchronous, type Execution, fallBack, type Write } from './execu
 import { leafJsonOf } from './json.js';
 import type { Variables } from './variables.js';
 
-interface Place {
+/** One field in a document: its selections, and how to make its `info`. */
+interface FieldPlace {
   readonly nodes: readonly FieldNode[];
   readonly infoOf: (execution: Execution) => GraphQLResolveInfo;
 }
@@ -80,6 +81,7 @@ export class Plan {
       return planned;
     };
     return (source, execution) => {
+      // All executions have the same variables of `@skip` and `@include`: see `write`.
       writes ??= plan(execution.variables);
       for (const write of writes) write(source, execution);
       execution.text += writes.length > 0 ? '}' : '{}';
@@ -118,7 +120,7 @@ export class Plan {
     };
   }
 
-  private value(type: GraphQLOutputType, place: Place): Write {
+  private value(type: GraphQLOutputType, place: FieldPlace): Write {
     const isNonNull = isNonNullType(type);
     const write = this.valueNotNull(getNullableType(type), place);
     return (value, execution) => {
@@ -128,9 +130,9 @@ export class Plan {
     };
   }
 
-  private valueNotNull(type: GraphQLOutputType, place: Place): Write {
-    if (isListType(type)) return kept(this.list(type.ofType, place), this.memory);
-    if (isObjectType(type)) return kept(this.object(type, place), this.memory);
+  private valueNotNull(type: GraphQLOutputType, place: FieldPlace): Write {
+    if (isListType(type)) return withKeptJson(this.list(type.ofType, place), this.memory);
+    if (isObjectType(type)) return withKeptJson(this.object(type, place), this.memory);
     if (!isLeafType(type)) return this.abstract(type as GraphQLAbstractType, place);
     const jsonOf = leafJsonOf(type);
     return (value, execution) => {
@@ -138,7 +140,7 @@ export class Plan {
     };
   }
 
-  private list(itemType: GraphQLOutputType, place: Place): Write {
+  private list(itemType: GraphQLOutputType, place: FieldPlace): Write {
     const writeItem = this.value(itemType, place);
     return (value, execution) => {
       // Anything but a plain array, such as a promise, is left to graphql-js.
@@ -159,7 +161,7 @@ export class Plan {
     };
   }
 
-  private object(type: GraphQLObjectType, { nodes }: Place): Write {
+  private object(type: GraphQLObjectType, { nodes }: FieldPlace): Write {
     // No type of the graph has `isTypeOf`.
     if (type.isTypeOf) return fallBack;
     const write = this.fields(type, nodes);
@@ -169,7 +171,7 @@ export class Plan {
     };
   }
 
-  private abstract(type: GraphQLAbstractType, place: Place): Write {
+  private abstract(type: GraphQLAbstractType, place: FieldPlace): Write {
     const resolveType = type.resolveType ?? defaultTypeResolver;
     const writes = new Map<unknown, Write>();
     return (value, execution) => {
@@ -252,7 +254,7 @@ const MAX_SHARE = 1 / 4;
  * rules: a frozen value is frozen with everything in it, and resolvers read everything else through the context, which
  * tracks it.
  */
-function kept(write: Write, memory: Memory): Write {
+function withKeptJson(write: Write, memory: Memory): Write {
   /** The kept JSON of rows and lists, freed with them. The map is made when needed: most plans are used only once. */
   let known: WeakMap<object, { readonly json: string | Buffer; readonly reads: object }> | undefined;
   /** True once JSON of this field could not be kept, or was too large. Then only values inside are kept. */

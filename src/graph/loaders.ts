@@ -1,6 +1,7 @@
 /**
  * Reads data for the resolvers of one operation. A look-up of one row gives null for an unknown or malformed key. If
- * the data is in memory, a method returns a value, not a promise: 10,000 tokens must not cost 10,000 promises.
+ * the data is in memory, a method returns a value, not a promise: 10,000 tokens must not cost 10,000 promises. In an
+ * operation that must not wait, a method throws WOULD_WAIT in place of returning a promise.
  */
 import DataLoader from 'dataloader';
 import type { Config } from '../config/config.js';
@@ -168,7 +169,7 @@ export class Loaders {
     return nonFatal(first.then(use));
   }
 
-  /** Waits for the first snapshot of a listing. Rejects with an UpstreamError. */
+  /** Waits for the first snapshot of a listing. Rejects as `wait` does. */
   private first<Name extends ListingName>(name: Name): Promise<IndexedListings[Name]> {
     const load = async () => {
       const snapshot = await this.options.snapshots.first[name]();
@@ -259,6 +260,7 @@ export class Loaders {
       }
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
+      // The loader begins the requests after all resolvers of a level have run: then it is known which listings they read.
       this.routeLoader ??= new DataLoader(
         (requests) =>
           Promise.all(requests.map((each) => this.fetchRoutes(each).catch((error: Error) => error))),
@@ -290,7 +292,10 @@ export class Loaders {
     return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
   }
 
-  /** The token listing for a request of routes, after a wait for the first one if need be; undefined if this wait fails. */
+  /**
+   * The token listing for a request of routes, after a wait for the first one if need be; undefined if this wait fails.
+   * While a rule may hide tokens, it rejects instead.
+   */
   private async tokensFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
     const { pinned } = this.tracker;
     const { snapshots } = this.options;

@@ -47,7 +47,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
-  /** The executions in progress, by cache key; those that wait for their turn, by cache key and client. */
+  /** By cache key: executions that began at once. By cache key and client: those that had to wait for their turn. */
   const executing = new Map<string, Promise<void>>();
   const keyInTurnOf = (key: string, { client }: Exchange) => `${key} ${client}`;
   /** Requests do not wait for the turn of another client, which can have many other operations. */
@@ -149,7 +149,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return answered(exchange, { cache: 'miss', executor, operation }, sending);
   }
 
-  /** Sends a response of GraphQL Yoga. A complete response is cached at the first request, since Yoga is slow. */
+  /** Sends a response of GraphQL Yoga, or of `path-answers.ts`. A complete response of Yoga is cached at the first request, since Yoga is slow. */
   function sendByYoga(
     key: string | undefined,
     exchange: Exchange,

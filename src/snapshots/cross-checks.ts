@@ -77,7 +77,7 @@ export function compareNatives(
     const mark = heldBefore.get(key);
     const since = mark?.rows[0]?.decimals === token.decimals ? mark.since : sentAtOf(listing);
     const values = { served: String(token.decimals), upstream: String(decimals) };
-    rows.set(key, TOKENS.heldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
+    rows.set(key, TOKENS.markHeldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
     held.set(key, { key, rows: [token], since });
   }
   return {

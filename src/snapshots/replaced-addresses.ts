@@ -142,7 +142,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
       for (const newKey of newKeys) if (returned.has(newKey)) toHoldBack.add(newKey);
       const isKept = protectedLookalikes.has(lookalikeOf(row));
       const { row: shown, replaced: accepted } = guard.keptRow(key, row);
-      rows.set(key, kind.heldBack(shown, [fact]));
+      rows.set(key, kind.markHeldBack(shown, [fact]));
       const since = guard.sinceOf(key, NOT_SENT, isKept);
       held.set(key, { key, rows: NOT_SENT, since, accepted, isKept });
       return;
@@ -150,7 +150,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
     // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
     const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
     const at = replaced.has(key) ? REPLACED : takenAt;
-    if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
+    if (!isForgotten) gone.set(key, { row: kind.markHeldBack(row, NOTHING_HELD_BACK), at });
   });
   const ofOldSymbols = [...new Set(oldSymbols)].flatMap(
     (lookalike) => (lookalike && successors.newcomers.get(lookalike)) || [],

@@ -146,7 +146,7 @@ export function createRowGuard<Row extends ListingRow>(
     const by = present.length === 1 ? acceptedBy(key, facts, since, isKept) : undefined;
     if (by !== undefined) changes.push({ row, facts, by });
     else {
-      rows.set(key, kind.heldBack(expected, facts));
+      rows.set(key, kind.markHeldBack(expected, facts));
       // If first rows contradict each other, none is accepted: the rule's value stays after the rule is deleted.
       const isAccepted = present.length === 1 || acceptedBefore.has(key);
       held.set(key, { key, rows: present, since, accepted: isAccepted ? replaced : [], isKept });

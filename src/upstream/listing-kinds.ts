@@ -108,7 +108,7 @@ export interface ListingKind<Row> {
   /** @param value has the form in which it is shown */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
   /** The row without its price, marked with the facts that are held back. */
-  readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
+  readonly markHeldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
   /** Absent for kinds of rows without prices. */
   readonly priceOf?: (row: Row) => number | undefined;
   /** @param usd null removes the price */
@@ -137,7 +137,7 @@ export const CHAINS: ListingKind<Chain> = {
     if (symbol === undefined || address === undefined) return chain;
     return withCurrency({ symbol, decimals: Number(decimals), address });
   },
-  heldBack(chain, heldBack) {
+  markHeldBack(chain, heldBack) {
     Object.freeze(chain.nativeCurrency);
     return Object.freeze({ ...chain, heldBack: Object.freeze(heldBack) });
   },
@@ -160,7 +160,7 @@ export const TOKENS: ListingKind<Token> = {
     if (fact === 'decimals') return { ...token, decimals: Number(value) };
     return fact === 'symbol' ? { ...token, symbol: value } : token;
   },
-  heldBack: (token, heldBack) => tokenFrom(token, null, heldBack),
+  markHeldBack: (token, heldBack) => tokenFrom(token, null, heldBack),
   priceOf: ({ price }) => price?.usd,
   withPrice: (token, usd, asOf) => tokenFrom(token, usd === null ? null : { usd, asOf }, token.heldBack),
   // "USDC" and "usdc" look the same to a person in a hurry.

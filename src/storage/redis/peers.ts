@@ -206,7 +206,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
           const fetched = await read(kind, text, services);
           if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
           // The refused listing stays in Redis until a newer one replaces it: perhaps only this gateway's clock is wrong.
-          refusedAt = (await heldAt(topic)) ?? 0;
+          refusedAt = (await storedAt(topic)) ?? 0;
           break;
         }
         case 'early': {
@@ -232,7 +232,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   }
 
   /** When the snapshot in Redis was requested; 0 without one, undefined without Redis. */
-  async function heldAt(topic: string): Promise<number | undefined> {
+  async function storedAt(topic: string): Promise<number | undefined> {
     const reply = await call('HGET', snapshotKey(topic), 'takenAt');
     return reply === undefined ? undefined : Number(reply ?? 0);
   }
@@ -240,7 +240,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const peers: Peers = {
     lease,
     async newest(topic, kind, newerThan) {
-      const at = await heldAt(topic);
+      const at = await storedAt(topic);
       if (at === undefined) return undefined;
       if (at < newerThan) offered.get(topic)?.();
       if (at <= newerThan) return undefined;
@@ -268,7 +268,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     offer(topic, kind, fetched, isRevised) {
       if (isRevised) put(topic, kind, fetched);
       offered.set(topic, async () => {
-        const at = await heldAt(topic);
+        const at = await storedAt(topic);
         if (at !== undefined && at < sentAtOf(fetched)) await put(topic, kind, fetched);
       });
     },
