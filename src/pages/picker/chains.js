@@ -3,7 +3,7 @@ import { byId, cover, hasMouse, listed, make, say, tell, uncover } from './dom.j
 import { chainMark, heldBackLines } from './rows.js';
 import { countText } from './text.js';
 
-/** The line has the chips of this many chains. If the chosen chain is none of these, its chip is before them. */
+/** The line has the chips of at most this many chains. */
 const CHIPS = 8;
 
 /** @typedef {import('./queries.js').Chain} Chain */
@@ -25,6 +25,8 @@ export function createChains({ chosen, onChoose, onDone }) {
   let isOpen = false;
   /** The state that the present chips were made for. */
   let made = '';
+  /** The chosen chain if its chip has no room in the line: then it is before the others. */
+  let apart = '';
 
   /** Makes the chips, unless they are the same, and marks the chosen one. @returns {number} how many chains have a chip */
   function show() {
@@ -32,30 +34,45 @@ export function createChains({ chosen, onChoose, onDone }) {
     const isListed = !chain || chains.some(({ chainKey }) => chainKey === chain);
     const all = isListed ? chains : [...chains, { chainKey: chain, name: chain, heldBack: [], tokens: null }];
     const sought = finder.value.trim().toLowerCase();
-    const shown = isOpen
-      ? matching(all, sought)
-      : [...all.slice(CHIPS).filter(({ chainKey }) => chainKey === chain), ...all.slice(0, CHIPS)];
-    const next = JSON.stringify([isOpen, sought, shown.map(({ chainKey }) => chainKey)]);
+    if (!isOpen && !(mark(chain) && chain)) apart = chain;
+    const next = JSON.stringify([isOpen, sought, apart, innerWidth]);
     const hadFocus = next !== made && chips.contains(document.activeElement);
-    if (next !== made) chips.replaceChildren(...(sought ? [] : [chipOf()]), ...shown.map(chipOf));
+    if (next !== made) {
+      const rank = (/** @type {Chain} */ { chainKey }) => Number(chainKey === apart);
+      const line = all.toSorted((a, b) => rank(b) - rank(a)).slice(0, CHIPS);
+      place.classList.toggle('all', isOpen);
+      // The longest text that the button can have.
+      say(more, isOpen ? 'Close' : `+${all.length}`);
+      more.hidden = false;
+      chips.replaceChildren(
+        ...(sought ? [] : [chipOf()]),
+        ...(isOpen ? matching(all, sought) : line).map(chipOf),
+      );
+      // Chips without room are removed, but at least one chain has a chip.
+      while (!isOpen && chips.children[2] && chips.scrollWidth > chips.clientWidth)
+        chips.lastElementChild?.remove();
+    }
     made = next;
-    for (const input of chips.querySelectorAll('input')) input.checked = input.value === chain;
-    const picked = [...chips.querySelectorAll('input')].find(({ checked }) => checked);
+    const picked = mark(chain);
+    if (!picked && !isOpen) return show();
     if (hadFocus) picked?.focus({ preventScroll: true });
     // Enter chooses the first match.
     if (sought) chips.querySelector('label')?.classList.add('takes');
     if (!chips.firstElementChild) chips.append(make('p', { class: 'label' }, 'No chain matches.'));
-    place.classList.toggle('all', isOpen);
-    const left = all.length - shown.length;
+    const count = chips.querySelectorAll('label').length - Number(!sought);
+    const left = all.length - count;
     more.hidden = !isOpen && !left;
     more.ariaExpanded = String(isOpen);
     more.ariaLabel = isOpen ? 'Close the chains' : `${left} more chains`;
     say(more, isOpen ? 'Close' : `+${left}`);
-    // Scrolls the line by itself: `scrollIntoView` could also move the page. The last 40 pixels of the line fade out.
-    const [chip, line] = [picked?.parentElement, chips].map((one) => one?.getBoundingClientRect());
-    if (!isOpen && chip && line)
-      chips.scrollLeft += Math.min(0, chip.left - line.left - 4) || Math.max(0, chip.right - line.right + 40);
-    return shown.length;
+    return count;
+  }
+
+  /** @param {string} chain @returns {HTMLInputElement | undefined} undefined if the chain has no chip */
+  function mark(chain) {
+    const inputs = [...chips.querySelectorAll('input')];
+    for (const input of inputs) input.checked = input.value === chain;
+    return inputs.find(({ checked }) => checked);
   }
 
   function open() {
@@ -74,6 +91,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     uncover(onDone);
   }
 
+  addEventListener('resize', show);
   more.addEventListener('click', () => (isOpen ? close() : open()));
   chips.addEventListener('change', ({ target }) => {
     if (target instanceof HTMLInputElement) onChoose(target.value);

@@ -73,10 +73,10 @@ export function createCodePanel({ tab: first, onTab }) {
   });
   tabs.append(...buttons);
   tabs.addEventListener('keydown', ({ key }) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
-    if (!step) return;
     const at = buttons.findIndex(({ textContent }) => textContent === tab);
-    const next = buttons.at((at + step) % buttons.length);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[key] ?? at;
+    const next = buttons.at(to % buttons.length);
+    if (to === at) return;
     choose(next?.textContent ?? tab);
     next?.focus();
   });
@@ -145,13 +145,13 @@ export function createCodePanel({ tab: first, onTab }) {
   show();
 
   return {
-    /** Shows an answer, after the list has shown its rows. @param {Answered} answered */
+    /** Shows an answer, after the list has shown its rows. Before the first answer, shows the query. @param {Answered} answered */
     show(answered) {
       const asked = performance.now() - answered.tookMs;
       // The answer to an earlier query is not shown: it would replace the chosen tokens by others.
-      if (asked < lastAsked) return;
+      if (asked < lastAsked || (last?.text && !answered.text)) return;
       lastAsked = asked;
-      last = { ...answered, text: answered.text || 'no answer' };
+      last = answered;
       afterPaint(() => showAnswer(answered));
     },
   };
@@ -159,12 +159,13 @@ export function createCodePanel({ tab: first, onTab }) {
   /** @param {Answered} answered */
   function showAnswer({ text, tookMs, cacheStatus }) {
     show();
+    if (!text) return;
     const took = byId('took');
-    const [time = '', size = ''] = text ? factsOf(tookMs, text) : ['no answer'];
+    const [time = '', size = ''] = cacheStatus === undefined ? [text] : factsOf(tookMs, text);
     say(took, time);
     took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
     say(byId('size'), size);
-    say(byId('answered-by'), answererOf(cacheStatus));
+    say(byId('answered-by'), answererOf(cacheStatus ?? ''));
   }
 }
 
@@ -177,12 +178,7 @@ function answererOf(status) {
 /** Escapes characters that people cannot see, except the line breaks between values. @param {string} json */
 function escaped(json) {
   return json.replaceAll(UNSEEN, (unseen) =>
-    unseen === '\n'
-      ? unseen
-      : unseen
-          .split('')
-          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-          .join(''),
+    unseen.replaceAll(/[^\n]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 }
 

@@ -17,14 +17,14 @@ export class QueryError extends Error {
 }
 
 /**
- * An answer with everything that the code panel shows.
+ * A query, and its answer, with everything that the code panel shows.
  *
  * @typedef {object} Answered
  * @property {string} query
  * @property {object} variables
- * @property {string} text the body of the response; empty without one
- * @property {number} tookMs
- * @property {string} cacheStatus
+ * @property {string} text the body of the response; empty until it comes
+ * @property {number} tookMs NaN until then
+ * @property {string} [cacheStatus] undefined without a response
  */
 
 /**
@@ -32,15 +32,16 @@ export class QueryError extends Error {
  *
  * @param {string} query
  * @param {object} variables
- * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered is called for answers with errors, too; if no answer comes, with an empty text
+ * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered is called before the answer, and with it; for answers with errors, too
  * @returns {Promise<any>} the data
  * @throws {QueryError} also if there are errors and a root field, or an item of its list, is null; or an AbortError
  */
 export async function ask(query, variables, { signal, onAnswered } = {}) {
   const limit = AbortSignal.timeout(TIME_LIMIT_MS);
   const began = performance.now();
-  let text = '';
+  let text = 'no answer';
   let response;
+  onAnswered?.({ query, variables, text: '', tookMs: Number.NaN });
   try {
     response = await fetch(document.body.dataset.endpoint ?? '', {
       method: 'POST',
@@ -48,10 +49,10 @@ export async function ask(query, variables, { signal, onAnswered } = {}) {
       body: JSON.stringify({ query, variables }),
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
-    text = await response.text();
+    text = (await response.text()) || text;
   } catch (error) {
     if (isCancelled(error)) throw error;
-    onAnswered?.({ query, variables, text: '', tookMs: performance.now() - began, cacheStatus: '' });
+    onAnswered?.({ query, variables, text, tookMs: performance.now() - began });
     throw failure(UNREACHABLE);
   }
   setClock(response.headers.get('date'));

@@ -445,11 +445,13 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   // Pressing a row keeps the focus in the search, also if the second press of a double click meets no row any more.
   for (const place of [list, byId('skeleton')])
     place.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
-  list.addEventListener('click', ({ target, detail }) => {
-    const pressed = target instanceof Element ? target.closest('.row') : null;
-    const row = rows.find(({ element }) => element === pressed);
-    // The second click of a double click would choose a row of the next list.
-    if (row && detail < 2) choose(row);
+  let chosenAt = 0;
+  list.addEventListener('click', ({ target, detail, clientY }) => {
+    const row = target instanceof Node && rows.find(({ element }) => element.contains(target));
+    // The second click of a double click would choose a row of the next list. A second tap at another place counts.
+    if (!row || (detail > 1 && Math.abs(clientY - chosenAt) < 24)) return;
+    chosenAt = clientY;
+    choose(row);
   });
   list.addEventListener('scroll', loadNearEnd);
   addEventListener('scroll', loadNearEnd);

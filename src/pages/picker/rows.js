@@ -30,21 +30,16 @@ const COLORS = new Map(
     arbitrum: '#1a78bb',
     avalanche: '#d93c3d',
     bsc: '#a85a00',
-    plasma: '#0b7f6e',
-    unichain: '#d60d91',
-    mantle: '#5f6b7a',
-    polygon: '#7b3fe4',
-    solana: '#8a3ff0',
   }),
 );
 
 /** Hues that differ clearly. Those between red and green would be olive and brown. */
 const HUES = [25, 45, 145, 190, 240, 265, 295, 325, 355];
 
-/** A colour that depends only on the name. @param {string} name */
+/** A colour that depends only on the name. The numbers give Unichain, Polygon and Solana about their own. @param {string} name */
 function colorOf(name) {
   let hash = 0;
-  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 749;
+  for (const letter of name) hash = (hash * 33 + (letter.codePointAt(0) ?? 0)) % 1391;
   return `oklch(${44 + (hash % 2) * 6}% 0.18 ${HUES[hash % HUES.length]})`;
 }
 
@@ -233,10 +228,10 @@ export function summaryOf(from, to, isRoute) {
   );
   return [
     make('h2', {}, glyph(from), ...titleOf(from), '\u2002→\u2002', glyph(to), ...titleOf(to)),
+    // Empty while that is unknown, so that the panel below does not move then.
     isRoute === false
       ? make('p', { class: 'warning' }, 'The service lists no route between them.')
-      : // Empty while that is unknown, so that the panel below does not move then.
-        make('p', { class: 'label' }, isRoute ? 'This route is listed. A quote shows whether it works.' : ''),
+      : make('p', { class: 'label' }, isRoute ? 'This route is listed. A quote shows whether it works.' : ''),
     ...(from.decimals === to.decimals
       ? []
       : [make('p', { class: 'warning' }, `Decimals differ: ${decimals.join(', ')}.`)]),

@@ -64,8 +64,15 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => page.locator('#copy.done').innerText()).toBe('Copied');
     await expect.poll(() => copied(page)).toBe(await code.textContent());
 
-    await page.getByRole('tab', { name: 'Apollo' }).press('ArrowRight');
-    expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Query');
+    const selected = page.getByRole('tab', { selected: true });
+    for (const [key, name] of [
+      ['Home', 'Query'],
+      ['End', 'Apollo'],
+      ['ArrowRight', 'Query'],
+    ] as const) {
+      await selected.press(key);
+      expect([key, await selected.innerText(), await hasFocus(selected)]).toEqual([key, name, true]);
+    }
     // This code was not copied.
     expect(await page.locator('.done').count()).toBe(0);
     await says(

@@ -493,10 +493,20 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     const differs = page.locator('#to .differs');
     await differs.waitFor();
     expect(await differs.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+    expect((await differs.boundingBox())?.height).toBeLessThan(20);
     expect(await pair.locator(':scope > :visible').allInnerTexts()).toEqual([
       expect.stringContaining('no route'),
       expect.stringContaining('Decimals differ'),
     ]);
+    // The lines above it stay where they are in an empty slot.
+    const tops = () =>
+      page
+        .locator('.slot :is(.label, b)')
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().y));
+    const before = await tops();
+    await page.goto(demo.address);
+    await says(page.locator('#to .what'), 'To Choose a token');
+    expect(await tops()).toEqual(before);
   });
 
   it.each([
@@ -541,6 +551,30 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect((row?.y ?? Number.NaN) + (row?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
   });
 
+  it.each(THEMES)(
+    'the search has an edge that is seen in a %s theme, and only the focused one is a frame',
+    async (colorScheme) => {
+      const { page, rows } = await open('/', { ...PHONE, colorScheme });
+      await rows.first().waitFor();
+      const ratio = await page.locator('#search').evaluate((box) => {
+        const { borderTopColor, backgroundColor } = getComputedStyle(box);
+        const [edge = 0, ground = 0] = [borderTopColor, backgroundColor].map((color) => {
+          // A transparent one has no ratio.
+          const [, ...given] = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(color) ?? [];
+          const parts = given.map((part) => Number(part) / 255);
+          const [red = Number.NaN, green = 0, blue = 0] = parts.map(
+            (part) => ((part + 0.055) / 1.055) ** 2.4,
+          );
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+        });
+        return Math.max(edge / ground, ground / edge);
+      });
+      expect(ratio).toBeGreaterThan(3);
+      const edgeOf = (slot: Element) => getComputedStyle(slot).borderTopColor;
+      expect(await page.locator('#from').evaluate(edgeOf)).toBe('rgba(0, 0, 0, 0)');
+    },
+  );
+
   it('the panel does not move when the page learns that a route is listed', async () => {
     const { page, pair } = await open('about:blank');
     const answer = await holdRequests(page, (body) => body.includes(`"query":"${USDC_ON_ARBITRUM}`));
@@ -574,6 +608,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     }
     expect(await styleOf('.slot[aria-pressed=false]', 'outlineStyle')).toBe('none');
     expect(await styleOf('#tokens', 'transitionDuration')).toBe('0s');
+    // The circle of the button has the edge of a button, and does not touch the slots.
+    const [edge, ring, ground] = await page.locator('#swap').evaluate((swap) => {
+      const { borderTopColor, outlineColor } = getComputedStyle(swap, '::before');
+      return [borderTopColor, outlineColor, getComputedStyle(document.body).backgroundColor];
+    });
+    expect([edge, ring]).toEqual([await styleOf('#to', 'borderColor'), ground]);
     const on = await styleOf('#shortcut', 'borderColor');
     await page.locator('#shortcut').evaluate((one) => {
       one.ariaPressed = 'false';
