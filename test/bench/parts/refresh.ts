@@ -12,11 +12,12 @@ import { median, tell } from '../rounds.js';
 import { asNewDocuments, keySetsIn, searchFor } from '../workloads.js';
 
 const SIZES = [
-  { listed: 2_000, goalMs: 30 },
-  { listed: 5_000, goalMs: 40 },
-  { listed: 10_000, goalMs: 30 },
+  { listed: 2_000, refreshes: 6, goalMs: 30 },
+  { listed: 5_000, refreshes: 6, goalMs: 40 },
+  { listed: 10_000, refreshes: 6, goalMs: 30 },
+  // No service lists so many tokens, so the gateway need not be fast here.
+  { listed: 100_000, refreshes: 2, goalMs: 1000 },
 ];
-const REFRESHES = 6;
 const FRESH_MS = 1000;
 const WATCH_MS = 30_000;
 const POLL_MS = 100;
@@ -41,7 +42,7 @@ export const refresh: Part = async ({ upstream }) => {
   const rows: string[][] = [];
   const goals = [];
   try {
-    for (const { listed, goalMs } of SIZES) {
+    for (const { listed, refreshes, goalMs } of SIZES) {
       const gateway = await startGateway(upstream, { listed, isProbed: true, isMoving: true, settings });
       for (const [name, meanwhile] of [
         ['nothing asked', async () => {}],
@@ -50,7 +51,7 @@ export const refresh: Part = async ({ upstream }) => {
         tell(`Refresh of ${listed} tokens: ${name}`);
         // After the warm-up V8 has optimised the measured code.
         await watchLoop(upstream, gateway, 2, meanwhile);
-        const watched = await watchLoop(upstream, gateway, REFRESHES, meanwhile);
+        const watched = await watchLoop(upstream, gateway, refreshes, meanwhile);
         const [most = Number.NaN] = watched.blockedMs;
         const middle = shown(median(watched.blockedMs), 1);
         const cpu = shown(watched.cpuMs / watched.refreshes, 0);
