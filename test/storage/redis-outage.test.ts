@@ -169,7 +169,7 @@ it.skipIf(isRedisMissing)('of a Redis without the database of REDIS_URL, no data
 });
 
 it.skipIf(isRedisMissing)('a user of Redis with the rights in the guide is enough to share', async () => {
-  const rights = /needs the rights `([^`]+)`/.exec(readText('src/storage/README.md'))?.[1] ?? '';
+  const rights = /`(~[^`]+)`/.exec(readText('src/storage/README.md'))?.[1] ?? '';
   const redis = await startRedis();
   await redis.client.acl('SETUSER', 'gateway', 'on', '>secret', ...rights.split(' '));
   const upstream = await startFakeUpstream();

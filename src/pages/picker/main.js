@@ -18,6 +18,8 @@ const RECENT = 'token-picker.recent';
 const NO_SHORTCUT = 'token-picker.no-shortcut';
 const SIDES = /** @type {const} */ (['from', 'to']);
 const LABELS = { from: 'From', to: 'To' };
+/** What a slot shows while nothing is chosen. */
+const NO_TOKEN = { symbol: 'Choose a token', chainKey: 'any chain' };
 
 /** @typedef {import('./queries.js').Token} Token */
 /** @typedef {import('./queries.js').TokenKey} TokenKey */
@@ -166,9 +168,9 @@ function showSlots() {
         'span',
         { class: 'what' },
         make('span', { class: 'label' }, `${LABELS[one]} `),
-        ...(token
-          ? titleOf(token)
-          : [make('b', {}, key ? (token === null ? 'Not listed' : 'Loading…') : 'Choose a token')]),
+        ...(token || !key
+          ? titleOf(token ?? NO_TOKEN)
+          : [make('b', {}, token === null ? 'Not listed' : 'Loading…')]),
         ...(one === 'to' && isRoute === false
           ? [' ', make('span', { class: 'differs' }, 'cannot be reached')]
           : []),

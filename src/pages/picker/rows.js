@@ -92,7 +92,7 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
   return place;
 }
 
-/** "USDC on Ethereum", as elements. @param {Token} token @param {string} [query] */
+/** "USDC on Ethereum", as elements. @param {Pick<Token, "symbol" | "chainKey"> & Partial<Token>} token @param {string} [query] */
 export function titleOf({ symbol, chain, chainKey }, query) {
   return [
     make('b', {}, listed(symbol || 'no symbol', query)),

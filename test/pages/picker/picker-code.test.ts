@@ -295,7 +295,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => page.url()).toBe(`${chosen}&code=curl`);
     await says(found, /^\d+ places for /);
     await page.goBack();
-    await says(fromText, 'From Choose a token');
+    await says(fromText, 'From Choose a token on any chain');
     expect(complaints).toEqual([]);
   });
 

@@ -62,7 +62,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await note.evaluate((place) => place.replaceChildren());
     await search.press('Enter');
     await says(note, sentence);
-    await says(fromText, 'From Choose a token');
+    await says(fromText, 'From Choose a token on any chain');
     upstream.plan('tokens', json({ tokens }));
     await isDisabled(null);
     await row.click();
@@ -94,7 +94,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await search.press('Enter');
       await says(note, sentence);
       expect(await search.inputValue()).toBe(typed);
-      await says(fromText, 'From Choose a token');
+      await says(fromText, 'From Choose a token on any chain');
       expect(await page.locator('.takes').count()).toBe(0);
     }
     await search.fill('else');
@@ -147,7 +147,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await search.click();
     await page.keyboard.type('usdc\n');
     await says(note, /^⚠? ?Two tokens look alike here: check the address, then choose one in the list\.$/);
-    await says(fromText, 'From Choose a token');
+    await says(fromText, 'From Choose a token on any chain');
     expect(await rows.getByText('looks like another').count()).toBe(2);
     expect((await rows.locator('.warning code').allTextContents()).sort()).toEqual(TWINS);
   });

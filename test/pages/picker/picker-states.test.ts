@@ -505,7 +505,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().y));
     const before = await tops();
     await page.goto(demo.address);
-    await says(page.locator('#to .what'), 'To Choose a token');
+    await says(page.locator('#to .what'), 'To Choose a token on any chain');
     expect(await tops()).toEqual(before);
   });
 

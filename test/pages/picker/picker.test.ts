@@ -335,7 +335,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     // The second press of a double click, at the same place.
     await page.mouse.down({ clickCount: 2 });
     await page.mouse.up({ clickCount: 2 });
-    await says(toText, 'To Choose a token');
+    await says(toText, 'To Choose a token on any chain');
     // A quick tap on another row is another choice, though browsers count it as the second one.
     const { x = 0, y = 0 } = (await rows.nth(4).boundingBox()) ?? {};
     await page.mouse.move(x + 20, y + 28);
@@ -351,7 +351,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await search.press('Enter');
     answer();
     await says(found, /^\d+ places for /);
-    await says(toText, 'To Choose a token');
+    await says(toText, 'To Choose a token on any chain');
 
     await page.goto(`${demo.address}/?q=usdc`);
     await says(found, /^89 tokens for “usdc”/);
@@ -362,7 +362,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     answerSearch();
     await says(found, /for “eurc”/);
     expect(await search.inputValue()).toBe('eurc');
-    await says(fromText, 'From Choose a token');
+    await says(fromText, 'From Choose a token on any chain');
   });
 
   it('the picker searches even if the browser allows no more changes of its address', async () => {
@@ -391,7 +391,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await page.keyboard.type(`${text}\n`);
       await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\. Choose another one\\.$`));
       await says(page.locator('#said'), `${name} is listed, but cannot be moved. Choose another one.`);
-      await says(fromText, 'From Choose a token');
+      await says(fromText, 'From Choose a token on any chain');
       // The note can still be about the previous text, so wait for the effect of this one.
       await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
     }
@@ -404,7 +404,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await search.press('Enter');
     await says(note, /^⚠? ?BTC on GOAT is listed, but cannot be moved\. Choose another one\.$/);
     expect(await first.boundingBox()).toEqual(before);
-    await says(fromText, 'From Choose a token');
+    await says(fromText, 'From Choose a token on any chain');
 
     await page.goto(demo.address + FROM_USDC);
     await says(fromText, 'From USDC on Base');
@@ -432,7 +432,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await search.press('ArrowDown');
     await search.press('ArrowDown');
     await search.press('Enter');
-    await says(fromText, 'From Choose a token');
+    await says(fromText, 'From Choose a token on any chain');
     await page.goto(demo.address + FROM_USDC);
     await says(found, '35 places for USDC');
     await search.fill('arb');
@@ -609,7 +609,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
   it.each([
     ['usdc ethereum', 'To USDC on Arbitrum', /^From: USDC on Ethereum\.$/],
     ['eth base', 'To USDC on Arbitrum cannot be reached', /^From: ETH on Base\.$/],
-    ['usdc arbitrum', 'To Choose a token', /^From: USDC on Arbitrum\. Now choose where to\.$/],
+    ['usdc arbitrum', 'To Choose a token on any chain', /^From: USDC on Arbitrum\. Now choose where to\.$/],
   ])('the picker keeps To for another From, unless both are the same: %s', async (typed, to, said) => {
     const { page, from, search, found, toText } = await open(`${FROM_USDC}&to=arbitrum:${USDC_ON_ARBITRUM}`);
     await says(toText, 'To USDC on Arbitrum');
@@ -674,7 +674,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await page.keyboard.type('usdc base\narb\n');
     await says(toText, 'To USDC on Arbitrum');
     await page.goBack();
-    await says(toText, 'To Choose a token');
+    await says(toText, 'To Choose a token on any chain');
     await pair.getByRole('button', { name: 'USDC Arbitrum' }).click();
     await says(toText, 'To USDC on Arbitrum');
     await says(fromText, 'From USDC on Base');
