@@ -1,4 +1,4 @@
-/** The tools for agents: what they say of themselves, and their operations. */
+/** The tools for agents: their descriptions and their operations. */
 import { CAN_FAIL } from '../domain/listing.js';
 
 export interface Tool {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../demo/listings.js';
 import { createPage, type Page, readPageFiles } from './static-page.js';
 
-/** What the pages and `/llms.txt` show, and the paths of what they link to; undefined for what is not served. */
+/** The facts that the pages and `/llms.txt` show, and the paths of their links. A path is undefined if it is not served. */
 export interface PageFacts {
   /** To which the pages send their queries. For browsers, it is the path of the playground. */
   readonly endpoint: string;

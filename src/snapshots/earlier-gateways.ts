@@ -1,4 +1,4 @@
-/** What earlier gateways have accepted, as disk and Redis have it: a first listing is compared with it. */
+/** Reads the values that earlier gateways have accepted, from disk and Redis: a first listing is compared with them. */
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';

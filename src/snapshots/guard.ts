@@ -4,12 +4,12 @@
  * memory of the guard is stored with the served listing.
  */
 
-import type { Fetched, GuardedFact, ListingRow } from '../domain/listing.js';
+import type { Fetched, ListingRow } from '../domain/listing.js';
 import { EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import { MAX_GONE, settleRemovedRows } from './replaced-addresses.js';
+import { ADDRESS, MAX_GONE, settleRemovedRows } from './replaced-addresses.js';
 import { type Accepted, type Contradiction, createRowGuard, type GuardOptions } from './row-guard.js';
 
 /** A listing whose rows may be served, unless its rules hide them. */
@@ -65,8 +65,6 @@ export async function guardListing<Row extends ListingRow>(
   return { listing, challenged, changes };
 }
 
-const ADDRESS: GuardedFact = 'address';
-
 /**
  * Counts the held-back rows: listed rows, and new rows that are not listed yet. A new row that waits to replace a listed
  * row does not count, because that listed row counts. `facts` has the held-back facts on which no `keep` rule decides.
@@ -88,7 +86,7 @@ export function heldBackIn<Row extends ListingRow>(
   });
   const open = [
     ...facts.filter(({ row, fact }) => !rules.keptFacts(keyOf(row))?.has(fact)),
-    ...newRows.filter((each) => !each.isKept).map(({ since }) => ({ fact: ADDRESS, since })),
+    ...newRows.filter((each) => !each.isKept).map(({ since }) => ({ fact: ADDRESS.fact, since })),
   ];
   return {
     rows: served.filter(({ heldBack }) => heldBack.length > 0).length + newRows.length,

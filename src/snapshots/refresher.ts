@@ -51,7 +51,10 @@ export interface RefreshOptions extends Config {
 
 /** The pause after a first failed refresh (ms): enough for a short fault. Each further failure in a row doubles it. */
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh (ms): at most `freshMs`, but never shorter than the first pause, unless the error asks for a longer one. */
+/**
+ * A pause after a failed refresh (ms) is at most this long, and at most `freshMs` or the first pause, whichever is longer.
+ * The error can ask for more.
+ */
 const MAX_PAUSE_MS = 30_000;
 /**
  * The pause (ms) before the next refresh after a snapshot of a peer that has guarded for a shorter time than this gateway,

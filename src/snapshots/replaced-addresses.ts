@@ -42,7 +42,7 @@ function findSuccessors<Row extends ListingRow>(
   };
 }
 
-const ADDRESS = { fact: 'address', of: ({ address = '' }: ListingRow) => address } as const;
+export const ADDRESS = { fact: 'address', of: ({ address = '' }: ListingRow) => address } as const;
 
 /**
  * Completes the decisions after `RowGuard.decide` has decided on all sent rows. It yields to requests.
@@ -78,21 +78,26 @@ export async function settleRemovedRows<Row extends ListingRow>(
   /** The keys of the rows that these replace. */
   const replaced = new Set<string>();
 
-  /** Of the rows in a group of {@link findSuccessors}, those with the symbol of this row. */
-  function firstOf(group: ReadonlyMap<string | undefined, readonly string[]>, row: Row): readonly string[] {
-    const lookalike = lookalikeOf(row);
+  type Group = ReadonlyMap<string | undefined, readonly string[]>;
+
+  /** The first keys with this lookalike in a group of {@link findSuccessors}. */
+  function firstOf(group: Group, lookalike: string | undefined): readonly string[] {
     const alike = (lookalike !== undefined && group.get(lookalike)) || [];
     if (alike.length >= MAX_SUCCESSORS) crowded.add(lookalike);
     return alike.slice(0, MAX_SUCCESSORS);
   }
 
   /**
-   * Decides whether new rows may replace an old one.
+   * Decides whether new rows may replace an old one, which has the same lookalike.
    *
    * @returns the oldest held-back fact if all new rows are held back; undefined if one is accepted, or if there is none
    */
-  function heldBackInPlaceOf(key: string, row: Row, newKeys: readonly string[]): HeldBackFact | undefined {
-    const lookalike = lookalikeOf(row);
+  function heldBackInPlaceOf(
+    key: string,
+    row: Row,
+    lookalike: string | undefined,
+    newKeys: readonly string[],
+  ): HeldBackFact | undefined {
     const isKept = protectedLookalikes.has(lookalike);
     const open: HeldBackFact[] = [];
     for (const newKey of newKeys) {
@@ -129,18 +134,20 @@ export async function settleRemovedRows<Row extends ListingRow>(
   await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
     const isGuarded = guard.isRecent(at) || isKeptAddress(key);
     if (rows.has(key) || !(isGuarded || successors.hasHeldNewcomers)) return;
-    const newKeys = firstOf(isGuarded ? successors.newcomers : successors.heldNewcomers, row);
-    const fact = heldBackInPlaceOf(key, row, newKeys);
+    const lookalike = lookalikeOf(row);
+    const newKeys = firstOf(isGuarded ? successors.newcomers : successors.heldNewcomers, lookalike);
+    const fact = heldBackInPlaceOf(key, row, lookalike, newKeys);
     if (fact?.since === sentAt) challenged.push({ row, facts: [fact] });
     if (!fact && replaced.has(key)) gone.set(key, { row, at: REPLACED });
   });
   // Rows that are missing in this listing for the first time: such a row stays listed while all new ones are held back.
   await forEachInSteps(removed, ([key, row]) => {
-    const newKeys = [...firstOf(successors.coming, row), ...firstOf(successors.recent, row)];
-    const fact = heldBackInPlaceOf(key, row, newKeys);
+    const lookalike = lookalikeOf(row);
+    const newKeys = [...firstOf(successors.coming, lookalike), ...firstOf(successors.recent, lookalike)];
+    const fact = heldBackInPlaceOf(key, row, lookalike, newKeys);
     if (fact) {
       for (const newKey of newKeys) if (returned.has(newKey)) toHoldBack.add(newKey);
-      const isKept = protectedLookalikes.has(lookalikeOf(row));
+      const isKept = protectedLookalikes.has(lookalike);
       const { row: shown, replaced: accepted } = guard.keptRow(key, row);
       rows.set(key, kind.markHeldBack(shown, [fact]));
       const since = guard.sinceOf(key, NOT_SENT, isKept);

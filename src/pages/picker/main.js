@@ -18,7 +18,7 @@ const RECENT = 'token-picker.recent';
 const NO_SHORTCUT = 'token-picker.no-shortcut';
 const SIDES = /** @type {const} */ (['from', 'to']);
 const LABELS = { from: 'From', to: 'To' };
-/** What a slot shows while nothing is chosen. */
+/** The text of a slot while no token is chosen. */
 const NO_TOKEN = { symbol: 'Choose a token', chainKey: 'any chain' };
 
 /** @typedef {import('./queries.js').Token} Token */
