@@ -153,7 +153,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     // The history of the served listing is left out: it was made with the earlier rules.
     const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
     if (last && isNew) {
-      if (isOlder(fetched, last)) return keep(last, fetched);
+      if (isOlder(fetched, last.ageAt)) return keep(last, fetched);
       if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return last;
     }
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);

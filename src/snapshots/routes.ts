@@ -24,7 +24,7 @@ import { mediansBySymbol, withComparedPrice } from './cross-checks.js';
 import type { FreshMs } from './freshness.js';
 import type { SnapshotMetrics } from './refresher.js';
 import type { Baseline } from './row-guard.js';
-import { agingFrom, type TokenSnapshot } from './snapshot.js';
+import { agingFrom, isOlder, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
 
 /** The parts that the cache of routes, the sweep, and the routes of each operation share. */
@@ -54,6 +54,9 @@ export interface RouteAnswer {
   /** Set if there are no rows, and the token that the routes start from is not listed or is hidden. */
   readonly isUnlisted?: true;
 }
+
+/** An answer to a request for routes, as the sweep notes it. */
+export type RoutesOfToken = Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>;
 
 /** The longest wait for a peer that fetches the same routes, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
@@ -94,7 +97,7 @@ export type Routes = ReturnType<typeof createRoutes>;
  */
 export function createRoutes(
   parts: RouteParts,
-  onAnswer: ((request: RouteRequest, fetched: Fetched<Token>) => void) | undefined,
+  onAnswer: ((request: RouteRequest, answer: RoutesOfToken) => void) | undefined,
 ) {
   const { service, peers, log } = parts;
   const freshMs = parts.freshMs.routes;
@@ -157,17 +160,21 @@ export function createRoutes(
   function received(key: string, request: RouteRequest, fetched: Fetched<Token>, isForSweepOnly: boolean) {
     const { rows, rejected, takenAt } = fetched;
     failures.delete(key);
-    onAnswer?.(request, fetched);
+    const known = cache.peek(key, { allowStale: true });
+    // If a cache of the upstream gave an older answer, the cached routes stay. They count as requested now.
+    const isKept = known?.ageAt !== undefined && isOlder(fetched, known.ageAt);
+    const answer = isKept ? known : { rows, takenAt, ageAt: agingFrom(takenAt) };
+    const sentAt = sentAtOf(fetched);
+    onAnswer?.(request, { ...answer, upstreamAgeMs: Math.max(0, sentAt - answer.takenAt) });
     if (rejected.count > 0) {
       const facts = { rows: rows.length, rejectedRows: rejected.count, rejected: rejected.first };
       log.warn({ ...request, ...facts }, 'Left out bad rows of the routes from a token');
     }
-    const answer = { rows, takenAt, ageAt: agingFrom(takenAt) };
-    const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
+    const ttl = Math.max(1, Math.min(freshMs, sentAt + freshMs - Date.now()));
     // An answer for the sweep alone is cached only if there is room without removing other routes, and if these routes
     // are not cached yet, or are out of date.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
-    const isDue = takenAt - (cache.peek(key)?.takenAt ?? 0) > freshMs;
+    const isDue = answer.takenAt - (cache.peek(key)?.takenAt ?? 0) > freshMs;
     if (!isForSweepOnly || (hasRoom && isDue)) cache.set(key, answer, { ttl });
     return answer;
   }

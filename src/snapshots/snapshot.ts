@@ -207,12 +207,15 @@ const firstStates = new WeakMap<TokenSnapshot, TokenListState>();
 const AGE_STEP_MS = 1_000;
 
 /**
- * True if an answer is older than the served snapshot and must not replace it: the servers of an HTTP cache can have
+ * True if an answer is older than the served one and must not replace it: the servers of an HTTP cache can have
  * stored answers of different ages. Ages are compared: after the clock was set back, earlier times are wrong.
  */
-export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
+export function isOlder(
+  { takenAt, upstreamAgeMs = 0 }: SourceAndAge,
+  servedAgeAt: Snapshot<unknown>['ageAt'],
+): boolean {
   const now = Date.now();
-  return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
+  return upstreamAgeMs > 0 && now - takenAt > servedAgeAt(now) + AGE_STEP_MS;
 }
 
 /** Makes {@link Snapshot.ageAt}. Two snapshots of the same answer share one function. */

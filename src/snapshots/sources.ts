@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type Fetched, type RouteRequest, sentAtOf, type Token } from '../domain/listing.js';
+import { type RouteRequest, sentAtOf, type Token } from '../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import { decimalsOfRoutes, type RouteParts, type Routes } from './routes.js';
+import { decimalsOfRoutes, type RouteParts, type Routes, type RoutesOfToken } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 
 /** The sweep checks at least this often (ms) whether a token is due. */
@@ -126,7 +126,7 @@ export function createSources(intervalMs: number, parts: RouteParts) {
      * Enters an answer into the map, whether a client or the sweep has requested it. Ignores answers for tokens that are
      * not listed as bridgeable, since the sweep would never renew them, and all answers while the map is full.
      */
-    enter({ srcChainKey, srcToken }: RouteRequest, fetched: Fetched<Token>): void {
+    enter({ srcChainKey, srcToken }: RouteRequest, answer: RoutesOfToken): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
       if (isFull || srcChainKey === undefined) return;
       const token = tokens()?.byAddress(srcChainKey, srcToken);
@@ -135,7 +135,7 @@ export function createSources(intervalMs: number, parts: RouteParts) {
       failures.delete(key);
       goneInARow = 0;
       failedInARow = 0;
-      if (!map.set(key, fetched)) stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
+      if (!map.set(key, answer)) stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
     async start(by: Pick<Routes, 'askInBackground'>): Promise<void> {
       // The wait is limited, because tokens can become due during it.
@@ -230,7 +230,7 @@ export function createRouteMap() {
       return Number.isFinite(oldest) ? oldest : undefined;
     },
     /** Enters an answer, unless the known one was requested later. @returns false, with no change, if there is no room */
-    set(key: string, fetched: Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>): boolean {
+    set(key: string, fetched: RoutesOfToken): boolean {
       const known = answers.get(key);
       const sentAt = sentAtOf(fetched);
       // A known answer from the future is replaced: after a clock was set back, it would keep out all new answers.

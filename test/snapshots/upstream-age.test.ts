@@ -1,7 +1,7 @@
 /** The age of an answer from a cache counts: for the listing, for its prices, and for which answer is newer. */
 import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock, stopDate } from '../support/clock.js';
+import { stopClock, stopClocks, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, first, gapsBetween, json, startFakeUpstream } from '../support/fake-upstream.js';
 import { refresh, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 import { startServer, type TestServer } from '../support/test-server.js';
@@ -89,6 +89,34 @@ it('an answer older than the served listing is followed by the next refresh afte
   await expectUsualGaps(gateway);
   const { price, listing } = await seenBy(gateway);
   expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
+});
+
+it('routes older than the cached ones do not replace them; the next request for them comes after the usual time', async () => {
+  const clock = stopClocks();
+  const gateway = await serve(json({ tokens: [tokenRow('a', '0x1'), tokenRow('a', '0x2')] }), {
+    destinationsFreshMs: 60_000,
+  });
+  const { upstream, query } = gateway;
+  const routes = (address: string, age: number) =>
+    json({ tokens: [tokenRow('a', address)] }, { age: `${age}` });
+  upstream.plan('routes', routes('0x2', 0));
+  const seen = async () => {
+    await untilCachesSeeTheTime();
+    const { data } = await query<{ destinations: readonly { asOf: string; tokens: readonly object[] }[] }>(
+      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { asOf tokens { address } } }',
+    );
+    return data?.destinations;
+  };
+  const asOf = new Date(Date.now()).toISOString();
+  const expected = [{ asOf, tokens: [{ address: '0x2' }] }];
+  expect(await seen()).toEqual(expected);
+  upstream.plan('routes', routes('0x1', 70));
+  clock.advance(61_000);
+  expect([await seen(), await seen()]).toEqual([expected, expected]);
+  expect(upstream.routesAsked()).toHaveLength(2);
+  // The answer is now younger than the cached routes.
+  clock.advance(61_000);
+  expect(await seen()).toEqual([expect.objectContaining({ tokens: [{ address: '0x1' }] })]);
 });
 
 it('an older answer is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
