@@ -7,7 +7,7 @@ import {
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
-import type { AcceptedBy, HeldRow } from '../domain/listing-memory.js';
+import { type AcceptedBy, EMPTY_GUARD_MEMORY, type HeldRow } from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -138,57 +138,74 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /**
    * Checks and serves a listing, one at a time, since each is compared with the one that is served.
    *
-   * @param listing the new listing; undefined to guard the listing that is served again, with other rules
+   * @param listing the new listing; undefined to guard the listing that is served again, with other rules or periods
    * @throws UpstreamError by rejection
    */
   function accept(origin: SnapshotOrigin, listing?: Fetched<Row>): Promise<Indexed> {
-    const accepted = lastAccept.then(() => checkAndPublish(origin, listing));
+    const accepted = lastAccept.then(() => (listing ? acceptNew(origin, listing) : guardAgain()));
     lastAccept = accepted.catch(() => {});
     return accepted;
   }
 
-  async function checkAndPublish(origin: SnapshotOrigin, listing?: Fetched<Row>): Promise<Indexed> {
+  async function acceptNew(origin: SnapshotOrigin, fetched: Fetched<Row>): Promise<Indexed> {
     const [served, last] = [guarded, snapshot];
-    const isNew = listing !== undefined;
-    // The history of the served listing is left out: it was made with the earlier rules.
-    const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
-    if (last && isNew) {
-      if (isOlder(fetched, last.ageAt)) return keep(last, fetched);
-      if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return last;
-    }
+    if (last && isOlder(fetched, last.ageAt)) return keep(last, fetched);
+    if (last && origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return last;
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
     newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
-    const acceptedLoss = served && isNew ? checkWholeListing(sent, served) : undefined;
+    const acceptedLoss = served && checkWholeListing(sent, served);
+    listingCheck.remember(served, acceptedLoss !== undefined);
     const earlier = await listingOfEarlierGateways(origin, fetched);
     const before = earlier ?? (isFromSenior(origin, fetched) ? fetched : served);
-    const result = await guard(earlier ? { ...sent, history: earlier.history } : sent, before);
-    const { takenAt, guard: memory } = result.listing;
-    const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
-    const toServe = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
-    const { rules } = toServe;
-    const indexOf = (listing: Fetched<Row>, last?: Indexed) =>
-      index({ ...listing, rows: rules.select(listing.rows) }, last, rules);
-    // If the served listing was not compared with peers, their history is continued, not its own.
-    const indexed = await indexOf(toServe, last && earlier ? await indexOf(earlier) : last);
-
-    if (isNew) {
-      listingCheck.remember(served, acceptedLoss !== undefined);
-      failuresInARow = 0;
-    }
-    heldBackCounts = heldBackIn(kind, indexed.rows, toServe);
-    publish(toServe, indexed, origin);
+    // The rows of an accepted loss no longer count as lost.
+    const memory = { ...EMPTY_GUARD_MEMORY, ...before?.guard, lossAcceptedAt: fetched.takenAt };
+    const continued = before && acceptedLoss ? { ...before, guard: memory } : before;
+    loggedFacts.clear();
+    const toGuard = earlier ? { ...sent, history: earlier.history } : sent;
+    const indexed = await guardAndServe(origin, toGuard, continued, earlier);
+    failuresInARow = 0;
     if (acceptedLoss)
       log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
-    if (isNew) loggedFacts.clear();
+    if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
+    scheduleAfter(indexed, last === undefined && origin !== 'upstream');
+    // The peer may serve values that are held back here: the listing of an early refresh corrects it.
+    const beganAt = guarded?.guard.beganAt ?? 0;
+    if (origin === 'peer' && beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
+    leaveOldService();
+    return indexed;
+  }
+
+  function guardAgain(): Promise<Indexed> {
+    // The history of the served listing is left out: it was made with the earlier rules.
+    const again = { ...(guarded as GuardedListing<Row>), history: undefined };
+    return guardAndServe('rules', asSent(kind, again), guarded);
+  }
+
+  /**
+   * Guards the rows of a listing, indexes and serves it.
+   *
+   * @param before the listing whose memory is continued
+   * @param earlier a listing of earlier gateways, whose history is continued in place of that of the served listing
+   */
+  async function guardAndServe(
+    origin: SnapshotOrigin,
+    sent: Fetched<Row>,
+    before: Fetched<Row> | undefined,
+    earlier?: Fetched<Row>,
+  ): Promise<Indexed> {
+    const last = snapshot;
+    const result = await guard(sent, before);
+    const { listing } = result;
+    const { rules } = listing;
+    const indexOf = (each: Fetched<Row>, previous?: Indexed) =>
+      index({ ...each, rows: rules.select(each.rows) }, previous, rules);
+    const indexed = await indexOf(listing, last && earlier ? await indexOf(earlier) : last);
+    heldBackCounts = heldBackIn(kind, indexed.rows, listing);
+    publish(listing, indexed, origin);
     logHeldBackAndAccepted(log, kind, result, metrics.acceptedChange, loggedFacts);
     logNewSnapshot(log, kind, last, indexed, origin, freshMs);
-    if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
     options.onPublished();
-    if (isNew) scheduleAfter(indexed, last === undefined && origin !== 'upstream');
-    // The peer may serve values that are held back here: the listing of an early refresh corrects it.
-    if (origin === 'peer' && memory.beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
-    if (isNew) leaveOldService();
     return indexed;
   }
 
