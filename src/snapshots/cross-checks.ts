@@ -80,6 +80,7 @@ export function compareNatives(
     rows.set(key, TOKENS.markHeldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
     held.set(key, { key, rows: [token], since });
   }
+  if (held.size === listing.guard.held.length) return listing;
   return {
     ...listing,
     rows: Object.freeze([...rows.values()]),

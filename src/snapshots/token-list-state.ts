@@ -93,20 +93,33 @@ export async function nextTokenListState(
     return shared ?? { version, at: takenAt, chains };
   }
   const known = before.state;
-  const earlier = await entriesByKey(before.rows, known.chains);
-  const present = await entriesByKey(rows, chains);
-  const { major, minor, patch } = known.version;
-  const own = [...earlier.keys()].some((key) => !present.has(key))
-    ? { version: { major: major + 1, minor: 0, patch: 0 }, at: takenAt }
-    : present.size > earlier.size
-      ? { version: { major, minor: minor + 1, patch: 0 }, at: takenAt }
-      : [...present].some(([key, entry]) => earlier.get(key) !== entry)
-        ? { version: { major, minor, patch: patch + 1 }, at: takenAt }
-        : known;
+  // Most refreshes change only prices, which the list does not have.
+  const isUnchanged = isSame && isDeepStrictEqual(chains, known.chains);
+  const next = isUnchanged
+    ? known.version
+    : versionAfter(
+        known.version,
+        await entriesByKey(before.rows, known.chains),
+        await entriesByKey(rows, chains),
+      );
+  const own = next === known.version ? known : { version: next, at: takenAt };
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
-  const next = { version, at, chains };
+  const state = { version, at, chains };
   // An unchanged state stays the same object, because the object is the cache key for the bytes of the list.
-  return isSame && isDeepStrictEqual(next, known) ? known : next;
+  return isUnchanged && isDeepStrictEqual(state, known) ? known : state;
+}
+
+/** The version of a list with the entries `present` that follows `version` with the entries `earlier`. */
+function versionAfter(
+  version: TokenListVersion,
+  earlier: ReadonlyMap<string, string>,
+  present: ReadonlyMap<string, string>,
+): TokenListVersion {
+  const { major, minor, patch } = version;
+  if ([...earlier.keys()].some((key) => !present.has(key))) return { major: major + 1, minor: 0, patch: 0 };
+  if (present.size > earlier.size) return { major, minor: minor + 1, patch: 0 };
+  const isChanged = [...present].some(([key, entry]) => earlier.get(key) !== entry);
+  return isChanged ? { major, minor, patch: patch + 1 } : version;
 }
 
 /** The JSON of each entry, by chainId and address. The letter case of addresses counts, as in the schema's package. */
