@@ -51,7 +51,7 @@ const ALLOWED_IMPORTS = table(`
   library: assemble config demo http logger observability server
   start: assemble config demo http logger observability server
   command-line: config observability/version
-  packaging: config domain graph/federation graph/schema
+  packaging: config domain graph/federation graph/schema observability/metric-table
   main: command-line start
 `);
 

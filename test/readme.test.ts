@@ -96,7 +96,7 @@ it('the commands start, answer the query as the README says, use an upstream, ke
     CI: 'true',
   });
   expect(await tested.exited, tested.output()).toBe(0);
-  await expect.poll(tested.output).toMatch(/Tests\s+3 passed/);
+  await expect.poll(tested.output).toMatch(/Tests\s+4 passed/);
 });
 
 it.skipIf(isRedisMissing)('the commands for Redis let gateways share', { timeout: 900_000 }, async () => {

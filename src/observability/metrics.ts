@@ -8,6 +8,7 @@ import type { AcceptedBy } from '../domain/listing-memory.js';
 import type { ListingState } from '../snapshots/freshness.js';
 import type { ListingStatus } from '../snapshots/refresher.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
+import { METRICS } from './metric-table.js';
 import { createRequestMetrics } from './request-metrics.js';
 import { REVISION, VERSION } from './version.js';
 
@@ -17,78 +18,11 @@ const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 type BreakerState = (typeof BREAKER_STATES)[number];
 
-const HELP = {
-  gateway_listing_state:
-    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
-  gateway_listing_age_seconds: 'Age of the snapshot that is served. Absent while the listing is EMPTY.',
-  gateway_listing_rows: 'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
-  gateway_listing_rejected_rows:
-    'Rows that were left out of the snapshot that is served, as malformed, duplicate or contradictory.',
-  gateway_listing_source:
-    '1 for the service that sent the rows, or is asked for the first rows; other services are absent.',
-  gateway_listing_gone:
-    'Whether the last refresh failed because the upstream says that it is gone (1). The last good snapshot is still served.',
-  gateway_listing_held_back:
-    'Whether a whole refresh is held back (1). The last good snapshot is still served.',
-  gateway_listing_refreshes_total:
-    'Refreshes that ended, by outcome: upstream or peer (where the new listing is from), older (than the served one), held_back, or the code of the failure.',
-  gateway_listing_hold_backs_total:
-    'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
-  gateway_listings_stored:
-    'Whether the last write of each listing to SNAPSHOT_DIR succeeded (1). If not (0), a restart would find an older one or none. Absent until the first attempt, and without SNAPSHOT_DIR.',
-  gateway_held_back_rows:
-    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that wait to replace another one. Rows on which a keep rule of LISTING_RULES decides do not count.',
-  gateway_held_back_oldest_seconds:
-    'How long the oldest row that gateway_held_back_rows counts has been held back; 0 if it counts none.',
-  gateway_accepted_changes_total:
-    'Changes of guarded facts that were accepted: by time (the upstream repeated them for HOLD_BACK_MS) or by the operator (LISTING_RULES).',
-  gateway_contradictory_rows_total:
-    'Keys that one response contains several times with different guarded facts. Each refresh counts them again.',
-  gateway_token_list_omitted_rows:
-    'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
-  gateway_upstream_field_drift_total:
-    'Fields of upstream rows that are new (appeared), or that a row lacks although all rows had them before (missing). Each field counts once at most.',
-  gateway_upstream_requests_total:
-    'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
-  gateway_upstream_request_duration_seconds:
-    'Duration of one attempt at the upstream, until its response was read or it failed.',
-  gateway_upstream_breaker_state:
-    'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
-  gateway_upstream_route_breaker_state:
-    'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, no routes are requested, but listings are.',
-  gateway_upstream_changeovers_total:
-    'Changes from one service to its successor, without those that this gateway learned from another gateway.',
-  gateway_route_rows_conflicting_total:
-    'Rows of routes that were left out because the token listing has other decimals for the same token.',
-  gateway_sweep_tokens_known: 'Tokens whose routes are known.',
-  gateway_sweep_tokens_left: 'Bridgeable tokens whose routes are not known yet.',
-  gateway_sweep_age_seconds: 'Age of the oldest known routes. Absent if no routes are known.',
-  gateway_sweep_interval_seconds:
-    'The time in which the routes of each token are requested once (ROUTES_SWEEP_MS).',
-  gateway_sweep_stopped:
-    'Whether the sweep pauses now (1): the upstream has asked for a pause or is gone, or the map of routes is full.',
-  gateway_operation_wait_seconds:
-    'How long operations that could not be answered at once waited: for their turn, or for the upstream (a first listing, or routes).',
-  gateway_rate_limited_clients:
-    'Clients with operations that RATE_LIMIT refused in the last minute; 10000 at most.',
-  gateway_requests_total:
-    'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads, RATE_LIMITED and failures of the upstream have a scope: client (it has caused them itself) or process.',
-  gateway_request_duration_seconds:
-    'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.',
-  gateway_response_bytes_total: 'Bytes of response bodies as sent, that is, after compression.',
-  gateway_requests_in_flight:
-    'Requests that were read and wait for their response. A hit counts only while it waits for an equal request.',
-  gateway_response_cache_bytes: 'Estimated size of the response cache.',
-  gateway_response_cache_entries: 'Responses in the response cache.',
-  gateway_http_connections_cut_total:
-    'Connections that the server closed early or could not accept, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only a request was refused), accept_failed.',
-  gateway_redis_connected:
-    'Whether snapshots are shared with other gateways now (1), or this gateway works alone (0). Absent if sharing is not configured.',
-  gateway_log_lines_dropped_total: 'Lines of the log that were dropped because its reader is too slow.',
-  gateway_build_info: 'Always 1; the labels say which build runs.',
-} as const;
-
-type Name = keyof typeof HELP;
+type Name = keyof typeof METRICS;
+type LabelOf<N extends Name> = (typeof METRICS)[N]['labels'][number];
+type NameOf<Type extends string> = {
+  [N in Name]: (typeof METRICS)[N]['type'] extends Type ? N : never;
+}[Name];
 
 export interface Sample {
   readonly labels?: Readonly<Record<string, string | number>>;
@@ -151,13 +85,18 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics({ ofProcess = true } = {}) {
   const registry = new Registry();
   const registers = [registry];
-  const counter = <Label extends string>(name: Name, ...labelNames: Label[]) =>
-    new Counter({ name, help: HELP[name], labelNames, registers });
-  const histogram = <Label extends string>(name: Name, ...labelNames: Label[]) =>
-    new Histogram({ name, help: HELP[name], labelNames, buckets: DURATION_BUCKETS, registers });
+  /** What prom-client needs to know of a metric. */
+  function definitionOf<N extends Name>(name: N) {
+    const { help, labels } = METRICS[name];
+    return { name, help, labelNames: labels as readonly LabelOf<N>[], registers };
+  }
+  const counter = <N extends NameOf<'counter'>>(name: N) => new Counter(definitionOf(name));
+  const histogram = <N extends NameOf<'histogram'>>(name: N) =>
+    new Histogram({ ...definitionOf(name), buckets: DURATION_BUCKETS });
   /** Adds a metric whose samples are computed at each scrape. */
-  function computed(name: Name, samples: () => readonly Sample[], type = 'gauge'): void {
-    const get = async () => ({ name, help: HELP[name], type, values: samples() });
+  function computed(name: Name, samples: () => readonly Sample[]): void {
+    const { type, help } = METRICS[name];
+    const get = async () => ({ name, help, type, values: samples() });
     // The registry calls no other member of a metric.
     registry.registerMetric({ name, get } as unknown as Gauge);
   }
@@ -170,20 +109,20 @@ export function createMetrics({ ofProcess = true } = {}) {
     };
   }
 
-  const refreshes = counter('gateway_listing_refreshes_total', 'listing', 'outcome');
-  const holdBacks = counter('gateway_listing_hold_backs_total', 'listing', 'reason');
-  const drifts = counter('gateway_upstream_field_drift_total', 'listing', 'drift');
-  const accepted = counter('gateway_accepted_changes_total', 'listing', 'fact', 'by');
-  const contradictory = counter('gateway_contradictory_rows_total', 'listing');
+  const refreshes = counter('gateway_listing_refreshes_total');
+  const holdBacks = counter('gateway_listing_hold_backs_total');
+  const drifts = counter('gateway_upstream_field_drift_total');
+  const accepted = counter('gateway_accepted_changes_total');
+  const contradictory = counter('gateway_contradictory_rows_total');
   for (const [listing, facts] of Object.entries(GUARDED_FACTS)) {
     for (const drift of ['appeared', 'missing']) drifts.inc({ listing, drift }, 0);
     contradictory.inc({ listing }, 0);
     for (const fact of facts) for (const by of ACCEPTED_BY) accepted.inc({ listing, fact, by }, 0);
   }
 
-  const attempts = counter('gateway_upstream_requests_total', 'upstream', 'path', 'outcome');
-  const durations = histogram('gateway_upstream_request_duration_seconds', 'upstream', 'path', 'outcome');
-  const waits = histogram('gateway_operation_wait_seconds', 'reason');
+  const attempts = counter('gateway_upstream_requests_total');
+  const durations = histogram('gateway_upstream_request_duration_seconds');
+  const waits = histogram('gateway_operation_wait_seconds');
   for (const reason of ['turn', 'upstream']) waits.zero({ reason });
   const breakers = { listings: new Map<string, BreakerState>(), routes: new Map<string, BreakerState>() };
   const breakerSamples = (lane: keyof typeof breakers, labels?: Sample['labels']) => () =>
@@ -192,7 +131,7 @@ export function createMetrics({ ofProcess = true } = {}) {
     );
   computed('gateway_upstream_breaker_state', breakerSamples('listings'));
   computed('gateway_upstream_route_breaker_state', breakerSamples('routes', { tokens: 'listed' }));
-  const changeovers = counter('gateway_upstream_changeovers_total', 'from', 'to');
+  const changeovers = counter('gateway_upstream_changeovers_total');
   const conflicts = counter('gateway_route_rows_conflicting_total');
 
   const limitedClients = new LRUCache<string, true>({ max: MAX_CLIENTS, ttl: RECENT_MS });
@@ -200,11 +139,11 @@ export function createMetrics({ ofProcess = true } = {}) {
     limitedClients.purgeStale();
     return [{ value: limitedClients.size }];
   });
-  const cuts = counter('gateway_http_connections_cut_total', 'reason');
+  const cuts = counter('gateway_http_connections_cut_total');
   const { samples, ...requests } = createRequestMetrics();
-  computed('gateway_requests_total', samples.requests, 'counter');
-  computed('gateway_response_bytes_total', samples.bytes, 'counter');
-  computed('gateway_request_duration_seconds', samples.durations, 'histogram');
+  computed('gateway_requests_total', samples.requests);
+  computed('gateway_response_bytes_total', samples.bytes);
+  computed('gateway_request_duration_seconds', samples.durations);
   computed('gateway_requests_in_flight', samples.inFlight);
   const droppedLines = counter('gateway_log_lines_dropped_total');
   computed('gateway_build_info', () => [{ labels: { version: VERSION, revision: REVISION }, value: 1 }]);
@@ -218,7 +157,7 @@ export function createMetrics({ ofProcess = true } = {}) {
 
   let collecting: Promise<string> | undefined;
 
-  /** {@link HELP} says what these functions report. `watch` functions add metrics, whose values are read at each scrape. */
+  /** {@link METRICS} says what these functions report. `watch` functions add metrics, whose values are read at each scrape. */
   return {
     requests,
     /** @param client as `RATE_LIMIT` counts it; not used as a label */

@@ -1,8 +1,9 @@
-/** The files that are printed from the code: the schema, the SDLs for federated graphs, and two guides. */
+/** The files that are printed from the code: the schema, the SDLs for federated graphs, and three guides. */
 import { PORT_SETTINGS, SECRET_SETTINGS, SETTING_GROUPS, variableOf } from '../config/config.js';
 import { ERRORS, SERVER_ERRORS } from '../domain/error-codes.js';
 import { stitchingSdlOf, subgraphSdlOf } from '../graph/federation/sdl.js';
 import { schema, sdlOf } from '../graph/schema/index.js';
+import { METRICS } from '../observability/metric-table.js';
 
 /** A name with an anchor, so that other guides can link to it. */
 const anchored = (name: string) => `<a id="${name.toLowerCase()}"></a>\`${name}\``;
@@ -69,6 +70,22 @@ Errors contain neither the address of the upstream nor the headers or body of it
 `;
 }
 
+/** The text of `src/observability/metrics.md`. */
+function metricsGuide(): string {
+  const rows = Object.entries(METRICS).map(([name, { type, labels, help }]) => {
+    const names = labels.map((label) => `\`${label}\``).join(', ');
+    return `| ${anchored(name)} | ${type} | ${names} | ${help} |`;
+  });
+  return `# Metrics
+
+\`/metrics\` is for Prometheus. It has these metrics, and, except in the library, those of the process under their usual names (\`process_*\` and \`nodejs_*\`). See also [the values of the labels](README.md#metrics), and [alerts and a dashboard](../../.deploy/README.md#watching-it).
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
 /** The text of each printed file, by its path from the project's folder. `build/` is not committed. */
 export const PRINTED_FILES: Readonly<Record<string, () => string>> = {
   'schema.graphql': () => sdlOf(schema),
@@ -76,4 +93,5 @@ export const PRINTED_FILES: Readonly<Record<string, () => string>> = {
   'build/stitching.graphql': () => stitchingSdlOf(schema),
   'src/config/settings.md': settingsGuide,
   'src/domain/error-codes.md': errorCodesGuide,
+  'src/observability/metrics.md': metricsGuide,
 };

@@ -1,5 +1,6 @@
 /** /metrics shows the state of one gateway from its start: its listings, held-back values and upstream. */
 import { expect, it, vi } from 'vitest';
+import { METRICS } from '../../src/observability/metric-table.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { stopDate } from '../support/clock.js';
@@ -48,6 +49,31 @@ it('/metrics is in the exposition format, has help and type for each metric, and
   expect(samplesOf(ofProcess).get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
   for (const name of ['nodejs_eventloop_lag_p99_seconds', 'nodejs_gc_duration_seconds'])
     expect(ofProcess).toContain(`# HELP ${name} `);
+});
+
+it('/metrics has each metric with the type and the labels that the guide names', async () => {
+  const { snapshots } = await createTestGateway({ config: { routesSweepMs: HOUR }, hasListings: true });
+  const metrics = createMetrics({ ofProcess: false });
+  metrics.watchSnapshots(snapshots);
+  metrics.watchCache(() => ({ bytes: 0, entries: 0 }));
+  metrics.upstreamRequest('v1', 'chains', 'ok', 1);
+  for (const lane of ['listings', 'routes'] as const) metrics.breaker('v1', 'open', lane);
+  metrics.refresh('chains', 'held_back', ['shrink']);
+  metrics.changedOver('v1', 'value-transfer');
+  metrics.connectionCut('pipelining');
+  for (const set of [metrics.tokenListOmitted, metrics.stored, metrics.sharing]) set(1);
+  metrics.requests.answered('miss', 'OVERLOADED', 1, 1, true);
+  const { text } = await metrics.expose();
+  const typed = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => [name, type]);
+  const table = Object.entries(METRICS).map(([name, { type }]) => [name, type]);
+  expect(typed.toSorted()).toEqual(table.toSorted());
+  for (const [name, { labels }] of Object.entries(METRICS)) {
+    const samples = text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?{(.*)} `, 'gm'));
+    const names = [...samples].flatMap(([, pairs = '']) =>
+      [...pairs.matchAll(/(\w+)="/g)].map(([, label]) => label),
+    );
+    expect([...new Set(names)].filter((label) => label !== 'le').toSorted(), name).toEqual(labels.toSorted());
+  }
 });
 
 it('/metrics is made once for many requests at the same time', async () => {
