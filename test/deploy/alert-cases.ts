@@ -169,7 +169,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     'gateway_http_connections_cut_total{reason="too_many_connections"}': [1, 120],
   }),
   GatewayDown: wrongProcess('up', 0, 1, 2),
-  GatewayGone: wrongProcess('up', 0, 1, 1),
+  GatewayAllDown: wrongProcess('up', 0, 1, 1),
   GatewayRestarts: at(12, 16, 60, { [`process_start_time_seconds{${GATEWAY}}`]: '100x9 200x2 300x2 400x80' }),
   GatewayMemoryHigh: wrongProcess('process_resident_memory_bytes', 620e6, 160e6),
   GatewayCoreBusy: rates({ 'process_cpu_seconds_total{}': [6, 58] }, 10),
