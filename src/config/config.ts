@@ -160,7 +160,7 @@ const OFFER = {
 const CLIENT_LIMITS = {
   rateLimit: optional(
     to.rate,
-    'How many operations of each client are executed in a second: `20`, or `20/100` for at most 100 in a window of 5 s. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
+    'How many operations of each client are executed: `20` allows 20 in each second, `20/100` allows 100 in each 5 s (100 / 20). Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting(
     [],

@@ -95,7 +95,7 @@ export function documentsIn(json: unknown, source: string): DocumentManifest {
     : Object.entries(output as Record<string, string>);
   const documents = new Map(entries);
   if (documents.size === 0) throw refuse('without documents');
-  const doubtful = entries.find(([id, text]) => documents.get(id) !== text);
-  if (doubtful) throw refuse(`where ${JSON.stringify(doubtful[0])} names two documents`);
+  const repeated = entries.find(([id, text]) => documents.get(id) !== text);
+  if (repeated) throw refuse(`where ${JSON.stringify(repeated[0])} names two documents`);
   return documents;
 }

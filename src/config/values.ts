@@ -28,14 +28,14 @@ export function timeOrNever(text: string): number {
   throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never', text);
 }
 
-/** `20` means 20 operations a second, and `20/100` also allows 100 at once. */
+/** `20` allows 20 operations in each second, and `20/100` allows 100 in each 5 s. */
 export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
   const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];
   const perSecond = Number(number);
   const burst = Number(maximum);
   if (perSecond >= 1 && burst >= perSecond) return { perSecond, burst };
   throw new SettingError(
-    'a whole number of operations a second from 1 to 999999, such as 20, or with the number that is allowed at once, which must not be smaller, such as 20/100',
+    'operations a second, such as 20, or with the operations in one window, which must not be fewer, such as 20/100; both from 1 to 999999',
     text,
   );
 }

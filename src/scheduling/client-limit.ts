@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 export interface Rate {
   readonly perSecond: number;
-  /** The most operations in one window of {@link windowMs}; at least `perSecond`. */
+  /** The most operations in one window of {@link windowMs}, not in addition to `perSecond`; at least `perSecond`. */
   readonly burst: number;
 }
 

@@ -293,13 +293,14 @@ const POLICY = '"operations"';
 /** The headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1_000);
+  const windowSeconds = Math.ceil(burst / perSecond);
   return {
     status: 429,
-    message: `Too many operations: one client may send ${perSecond} a second, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
+    message: `Too many operations: of each client, at most ${burst} are executed in ${windowSeconds} s (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
     code: 'RATE_LIMITED',
     headers: {
       'retry-after': String(seconds),
-      'ratelimit-policy': `${POLICY};q=${burst};w=${Math.ceil(burst / perSecond)}`,
+      'ratelimit-policy': `${POLICY};q=${burst};w=${windowSeconds}`,
       ratelimit: `${POLICY};r=0;t=${seconds}`,
     },
   };

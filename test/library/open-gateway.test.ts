@@ -157,13 +157,13 @@ it('an open gateway warns that it serves demo data, and hides secrets in its log
 
 it('an open gateway logs and counts each request once, and says whether it was a hit, as the process does', async () => {
   const { fetch, lines, metrics } = await open({ servedPaths: ['/metrics'], tokensFreshMs: 600_000 });
-  const said = [];
+  const cacheHeaders = [];
   for (const query of [TOKENS, TOKENS, TOKENS, '{ no }']) {
     const { headers } = await fetch(post(query), { client: 'me' });
-    said.push([headers.get('cache-status'), headers.get('age')]);
+    cacheHeaders.push([headers.get('cache-status'), headers.get('age')]);
   }
   const miss = ['gateway; fwd=miss', null];
-  expect(said).toEqual([miss, miss, ['gateway; hit', '0'], miss]);
+  expect(cacheHeaders).toEqual([miss, miss, ['gateway; hit', '0'], miss]);
   const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   const answered = logged.filter(({ msg }) => msg === 'Answered');
   const { bytes } = answered[0] ?? {};
@@ -240,7 +240,7 @@ it.each<[unknown, RegExp]>([
   [{ maxCost: 0 }, /maxCost: expected a whole number from 1 to/],
   [{ corsOrigins: [] }, /corsOrigins: expected another value/],
   [{ demo: true, logTo: () => {} }, /logTo: expected an object with a method `write`$/],
-  [{ rateLimit: { perSecond: 3, burst: 2 } }, /rateLimit: expected a whole number of .*, got "3\/2"/],
+  [{ rateLimit: { perSecond: 3, burst: 2 } }, /rateLimit: expected operations a second, .*, got "3\/2"/],
   [{ rateLimit: { perMinute: 3 } }, /rateLimit: .*, got "{\\"perMinute\\":3}"/],
   [{ trustedProxies: ['10.0.0.0/8', 'x'] }, /trustedProxies: .*, got "10.0.0.0\/8,x"/],
   [{ trustedDocuments: {} }, /trustedDocuments: expected .*, got a value without documents/],
