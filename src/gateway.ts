@@ -83,7 +83,7 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /** Puts the text of a trusted document in place of its id. */
-  function resolve(given: GivenParameters): GivenParameters {
+  function withTrustedText(given: GivenParameters): GivenParameters {
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
   }
@@ -113,7 +113,7 @@ export function createGateway(options: GatewayOptions) {
     const { client } = context;
     let parameters: GivenParameters;
     const begin = () => {
-      parameters = resolve(request.parameters?.());
+      parameters = withTrustedText(request.parameters?.());
       return execute(parameters, context);
     };
     const now = request.parameters && queue.runNow(begin);
@@ -210,7 +210,7 @@ export function createGateway(options: GatewayOptions) {
     return loading;
   }
 
-  return { path, isOperation, resolve, respond, load };
+  return { path, isOperation, withTrustedText, respond, load };
 }
 
 function refuseToResume(isByClient: boolean): never {

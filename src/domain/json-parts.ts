@@ -12,7 +12,7 @@ const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, 
 const PARTS = {
   levels: 'levels of objects and arrays',
   containers: 'objects and arrays',
-  commas: 'values',
+  commas: 'commas between values',
   names: 'names of members',
 } as const;
 

@@ -10,7 +10,10 @@ export interface NativeCurrency {
   readonly address: string;
 }
 
-/** The guarded facts of a row: they do not change by themselves, and a wrong one costs money. */
+/**
+ * The guarded facts of a row: they do not change by themselves, and a wrong one costs money. The guides call them
+ * guarded values.
+ */
 export type GuardedFact = 'decimals' | 'symbol' | 'address' | 'chainId' | 'chainType' | 'nativeCurrency';
 
 /** A guarded fact of a row for which the upstream sends another value than the one that is served. */

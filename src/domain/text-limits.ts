@@ -11,7 +11,6 @@ export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol:
  * other longer text is refused, and the message of the refusal does not contain the text.
  */
 export const TEXT_LIMITS = {
-  // First, so that no field of rows replaces a limit below.
   ...MAX_LENGTHS,
   /** A document. The limit on lexical tokens does not bound it: a comment is no token, and a long string is one token. */
   document: 100_000,
@@ -24,7 +23,7 @@ export const TEXT_LIMITS = {
   caip2: 8 + 1 + 32,
   caip19: 8 + 1 + 32 + 1 + 8 + 1 + 128,
   /** Each name in a document, because a response can repeat it for each row. Also the `operationName`. */
-  name: 200,
+  documentName: 200,
   requestId: 128,
   /** Lists in headers: Accept, Accept-Encoding, If-None-Match, X-Forwarded-For. */
   header: 1_000,

@@ -277,9 +277,9 @@ function listLevels(type: TypeNode): number {
   return listLevels(type.type) + (type.kind === Kind.LIST_TYPE ? 1 : 0);
 }
 
-const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;
+const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.documentName} characters in the document, such as aliases; got a longer one.`;
 /** A quick first check: it also matches in strings and comments, where long words are allowed. The look-behind keeps it linear. */
-const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
+const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.documentName + 1}}`);
 
 /**
  * The error of a document that exceeds a limit. Names are limited because a response repeats the key of a field for each
@@ -297,7 +297,7 @@ export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLEr
       const { kind, start, end } = lexer.advance();
       if (kind === TokenKind.EOF)
         return lexer.line > maxTokens ? limitExceeded('lines', maxTokens, lexer.line) : undefined;
-      if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.name) return refusal(NAME_TOO_LONG);
+      if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.documentName) return refusal(NAME_TOO_LONG);
     }
   } catch {
     return undefined;

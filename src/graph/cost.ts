@@ -153,7 +153,7 @@ export class CostMeter {
   }
 }
 
-/** The units for one object, by its selections (one node of the document, or several) and by its type. */
+/** A cache: the units for one object, by the node or list of nodes with its selections, then by its type. */
 const unitsByNodes = new WeakMap<object, Map<GraphQLObjectType, number>>();
 
 function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => number): number {

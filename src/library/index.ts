@@ -89,7 +89,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   const observer = createRequestObserver({ ...config, metrics, log });
   const respond = createResponder({ ...config, ...parts, observer, metrics, log });
   const { maxBodyBytes } = config;
-  const facts = { findClient: createClientFinder(config.trustedProxies), isStopping: false };
+  const serverFacts = { findClient: createClientFinder(config.trustedProxies), isStopping: false };
   const limits = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   parts.start();
 
@@ -101,13 +101,13 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       const aborted = rejectWhenAborted(request);
       const read = await Promise.race([aborted, readRequest(request, maxBodyBytes)]);
       const responded = new Promise<Response>((resolve) => {
-        respond(new FetchExchange(request, read, context?.client, facts.findClient, resolve));
+        respond(new FetchExchange(request, read, context?.client, serverFacts.findClient, resolve));
       });
       return Promise.race([responded, aborted]);
     },
     handler(request: NodeRequest, response) {
       const connection = new Connection(request.socket, () => {});
-      const exchange = new NodeExchange(request, response, connection, facts);
+      const exchange = new NodeExchange(request, response, connection, serverFacts);
       const onRead = (read: ReadBody) => {
         exchange.read = read;
         exchange.startedAt = performance.now();

@@ -22,7 +22,10 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream | undefined;
 }
 
-/** Escapes text of upstreams and clients, so that it cannot control a terminal that shows the log. */
+/**
+ * Creates the log. Removes secrets from each line, and escapes text of upstreams and clients: it must not control a
+ * terminal that shows the log.
+ */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);

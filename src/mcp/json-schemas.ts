@@ -27,7 +27,7 @@ export interface ObjectSchema extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Of scalars that are not strings. */
+/** The JSON types of scalars that are not strings. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
   ['Int', 'integer'],
   ['Float', 'number'],
@@ -44,7 +44,7 @@ export function variablesSchema(schema: GraphQLSchema, operation: OperationDefin
   return inputFields(names.flatMap((variable) => args.filter(({ name }) => name === variable)));
 }
 
-/** @throws TypeError for a fragment */
+/** The schema of a tool's result. @throws TypeError for a fragment */
 export function dataSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   return selectionSchema(schema.getQueryType() as GraphQLObjectType, operation.selectionSet);
 }
@@ -52,10 +52,14 @@ export function dataSchema(schema: GraphQLSchema, operation: OperationDefinition
 function inputFields(fields: readonly GraphQLInputField[]): ObjectSchema {
   const required = fields.filter(isRequiredInputField);
   const properties = fields.map(({ name, type, description, defaultValue }): [string, JsonSchema] => {
-    const said = description ? { description: withValues(description, type) } : {};
+    const withDescription = description ? { description: withValues(description, type) } : {};
     return [
       name,
-      { ...inputSchema(type), ...said, ...(defaultValue === undefined ? {} : { default: defaultValue }) },
+      {
+        ...inputSchema(type),
+        ...withDescription,
+        ...(defaultValue === undefined ? {} : { default: defaultValue }),
+      },
     ];
   });
   return {

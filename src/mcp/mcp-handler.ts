@@ -98,7 +98,7 @@ function createHandler(options: McpOptions, protocol: Protocol) {
     );
     server.setRequestHandler('tools/list', { params: ListParams }, () => ({ tools: listed }));
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
-      // The code if the call throws before it has a result.
+      // For the log and the metrics, if the call throws. Replaced when there is a result.
       facts.codes = ['BAD_USER_INPUT'];
       const tool = tools.find(({ name }) => name === params.name);
       if (!tool) {

@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.js';
 
 export type RefreshAnswer = (method: string) => PlainResponse | Promise<PlainResponse>;
 
-/** Returns undefined for all but the monitoring paths. */
+/** Answers the monitoring paths. Returns undefined for all other paths. */
 export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -80,8 +80,8 @@ function notAllowed(method: string, ...allowed: readonly string[]): PlainRespons
 }
 
 /** Why this process should get no traffic now. Undefined if it is ready. */
-export function notReadyReason(snapshots: Snapshots, stopping: boolean): string | undefined {
-  if (stopping) return 'The gateway is stopping.';
+export function notReadyReason(snapshots: Snapshots, isStopping: boolean): string | undefined {
+  if (isStopping) return 'The gateway is stopping.';
   const missing = snapshots.status(Date.now()).filter(({ state }) => state === 'EMPTY');
   const reasons = missing.map(({ name, lastFailure }) =>
     lastFailure

@@ -40,7 +40,10 @@ const MAX_REFUSED_CLIENTS = 1_000;
 /** The key of the other clients. No client has this address. */
 const OTHERS = '\n';
 
-/** Refused requests of one client get a line at once, then one line a second. */
+/**
+ * A client's first request that is refused or has status 4xx gets a line at once. The next ones get one line a second
+ * together: with the facts of the last one, and their number.
+ */
 export function createRequestLog(log: Logger, logRequests: Config['logRequests'], basePath = '') {
   const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');

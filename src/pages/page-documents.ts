@@ -1,7 +1,7 @@
 /** The documents of the gateway's own pages. */
 import { EXAMPLES } from './llms-text.js';
 
-/** Also those in `/llms.txt`; those of the playground only if it is served. */
+/** The documents of the token picker and of `/llms.txt`, and those of the playground if it is served. */
 export async function pageDocuments(hasPlayground: boolean): Promise<readonly string[]> {
   const queries = await load<Readonly<Record<string, string>>>('./picker/queries.js');
   const { TABS } = await load<{ readonly TABS: readonly { readonly query: string }[] }>(

@@ -129,7 +129,7 @@ function refusalOf(args: ExecutionArgs, context: ExecutionContext): ExecutionRes
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
 
-/** `members`: those of the largest object. `characters`: the length of all texts and member names. */
+/** Measures variables. `members`: how many the largest object has. `characters`: the length of all texts and names. */
 function sizeOf(variables: object): { readonly members: number; readonly characters: number } {
   let members = 0;
   let characters = 0;

@@ -112,8 +112,8 @@ export function useKnownMembers(): Plugin {
       if ((query ?? null) !== null) {
         // In a URL, GraphQL over HTTP demands that an empty name counts as none. Here it does in a body, too.
         const name: unknown = operationName === '' ? undefined : operationName;
-        if (typeof name === 'string' && name.length > TEXT_LIMITS.name) {
-          const message = `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`;
+        if (typeof name === 'string' && name.length > TEXT_LIMITS.documentName) {
+          const message = `Expected at most ${TEXT_LIMITS.documentName} characters as "operationName", got ${name.length}.`;
           throw requestError(message, 'BAD_USER_INPUT', 400);
         }
         return setParams({ query, operationName: name, variables, extensions } as typeof params);

@@ -22,17 +22,17 @@ export async function createWordStarts<Item>(
   texts: Iterable<readonly [text: string, items: readonly Item[]]>,
   wordsOf: (text: string) => readonly string[],
 ) {
-  const sorted: { readonly word: string; readonly ofWord: readonly Item[] }[] = [];
+  const pairs: { readonly word: string; readonly ofWord: readonly Item[] }[] = [];
   await forEachInSteps(texts, ([text, ofWord]) => {
-    for (const word of wordsOf(text)) sorted.push({ word, ofWord });
+    for (const word of wordsOf(text)) pairs.push({ word, ofWord });
   });
-  await sortInSteps(sorted, (a, b) => compare(a.word, b.word));
+  await sortInSteps(pairs, (a, b) => compare(a.word, b.word));
   const words: string[] = [];
   /** The items of the first word, then of the second, and so on. */
   const items: Item[] = [];
   /** For each word, how many of `items` come before its own. */
   const itemsBefore = [0];
-  await forEachInSteps(sorted, ({ word, ofWord }) => {
+  await forEachInSteps(pairs, ({ word, ofWord }) => {
     if (word !== words.at(-1)) words.push(word);
     for (const item of ofWord) items.push(item);
     itemsBefore[words.length] = items.length;
@@ -46,14 +46,14 @@ export async function createWordStarts<Item>(
     /** The items of the words that begin with these letters, in groups that match equally well; items can repeat. */
     find(letters: string): readonly { readonly match: Match; readonly items: readonly Item[] }[] {
       if (letters === '') return [];
-      return MATCHES.flatMap(([mark, whole, other]) => {
+      return MATCHES.flatMap(([mark, whole, start]) => {
         const wanted = mark + letters;
-        const start = firstFrom(0, (word) => word >= wanted);
-        const middle = words[start] === wanted ? start + 1 : start;
+        const first = firstFrom(0, (word) => word >= wanted);
+        const middle = words[first] === wanted ? first + 1 : first;
         const end = firstFrom(middle, (word) => !word.startsWith(wanted));
         const found = [
-          { match: whole, items: items.slice(itemsBefore[start], itemsBefore[middle]) },
-          { match: other, items: items.slice(itemsBefore[middle], itemsBefore[end]) },
+          { match: whole, items: items.slice(itemsBefore[first], itemsBefore[middle]) },
+          { match: start, items: items.slice(itemsBefore[middle], itemsBefore[end]) },
         ];
         return found.filter((group) => group.items.length > 0);
       });

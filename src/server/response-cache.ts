@@ -42,7 +42,11 @@ const KEY_BYTES = 500;
  * The cache does not check whether an entry is current. A request by id has the same key as one with the text. A document
  * with too many lexical tokens has no key, like any refused one.
  */
-export function createResponseCache(maxBytes: number, maxQueryTokens: number, { path, resolve }: Gateway) {
+export function createResponseCache(
+  maxBytes: number,
+  maxQueryTokens: number,
+  { path, withTrustedText }: Gateway,
+) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
@@ -63,7 +67,9 @@ export function createResponseCache(maxBytes: number, maxQueryTokens: number, { 
    * or ignored members. An unusual request has no key, and is executed each time.
    */
   function canonicalKey(request: CacheableRequest): string | undefined {
-    const parameters = isQuickToParse(request.body) ? resolve(parametersOf(request, path)) : undefined;
+    const parameters = isQuickToParse(request.body)
+      ? withTrustedText(parametersOf(request, path))
+      : undefined;
     if (!parameters) return undefined;
     const { query, variables, operationName, extensions } = parameters;
     try {

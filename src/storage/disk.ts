@@ -24,7 +24,8 @@ export async function openDiskStore(
   log: Logger,
   onStored?: (isStored: boolean) => void,
 ): Promise<DiskStore> {
-  // Causes: a network file system that is down, or a path below /proc, which Node tries to create without end.
+  // A directory that does not answer: a network file system that is down, or a path below /proc, which Node tries to
+  // create without end.
   const slow =
     'SNAPSHOT_DIR does not answer, and the gateway waits for it. If it stays so, set another directory';
   const warning = setTimeout(() => log.warn({ directory }, slow), WARN_SLOW_MS);

@@ -34,7 +34,7 @@ export async function openRulesFile(
     if (typeof found === 'string') {
       const facts = { file: path, reason: found };
       if (found !== before)
-        log.error(facts, `LISTING_RULES has an error, and the last rules stay in force: ${found}`);
+        log.error(facts, `LISTING_RULES has an error: ${found}. The last rules stay in force`);
       return;
     }
     const facts = { file: path, rules: found.rules.length };

@@ -59,6 +59,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
 
   it('Relay refetches one token by its id', () => {
     const { before, after } = report.refetched;
+    // The symbol, and the time of the price.
     for (const text of [before, after]) expect(text).toMatch(/^USDC 20.*Z$/);
     expect(after > before).toBe(true);
     expect(report.asked).toContainEqual(

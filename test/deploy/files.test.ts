@@ -136,7 +136,7 @@ it('both files limit memory alike, an alert fires before the limit, and the dash
   expect(deployed('grafana.json')).toContain(`"value": ${bytesOf(limits.memory)}\n`);
 });
 
-it('compose.yaml publishes only nginx, which is the trusted proxy, at an address of the network', () => {
+it('compose.yaml publishes only the port of nginx; TRUSTED_PROXIES is its fixed address in the inner network', () => {
   const published = Object.entries(compose.services).filter(([, { ports }]) => ports);
   expect(published.map(([name, { ports }]) => [name, ports])).toEqual([['nginx', ['127.0.0.1:8080:8080']]]);
   const { ipv4_address: address = '' } = compose.services.nginx?.networks.inside ?? {};

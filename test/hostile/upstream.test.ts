@@ -42,7 +42,7 @@ const manyObjects = () => Array.from({ length: 6 }, () => `[${'{},'.repeat(160_0
 const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
   ['8 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
   ['8 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
-  ['8 MB of 0,', () => rows(`${filled('0,')}0`), /at most 2800000 values/],
+  ['8 MB of 0,', () => rows(`${filled('0,')}0`), /at most 2800000 commas between values/],
   ['8 MB of [[[[', () => text(filled('[')), /at most 1000000 objects|at most 200000 levels/],
   ['8 MB of {"":{"":{', () => text(filled('{"":')), /at most 1000000 objects|at most 200000 levels/],
   ['8 MB of one good row', () => rows(`${filled(GOOD_ROW)}{}`), /at most 200000|lacks 999/],

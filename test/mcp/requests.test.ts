@@ -57,7 +57,7 @@ it.each([
   [
     JSON.stringify({ a: Object.fromEntries(Array(6_000).fill(1).entries()) }),
     400,
-    'JSON of at most 5000 values',
+    'JSON of at most 5000 commas between values',
   ],
   ['{"hello":1}', 400, 'not a valid JSON-RPC message'],
   ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}', 200, 'expected string, received undefined'],

@@ -379,7 +379,7 @@ it.each([
 it('after a change of chains, a search by relevance is cached only when its order follows the new chains', async () => {
   const chainWith = (address: string) =>
     chainRow('a', { nativeCurrency: { chainKey: 'a', name: '', symbol: 'ETH', decimals: 6, address } });
-  // So many tokens that it takes a while to order them anew.
+  // Many tokens, so that ordering them again takes long enough to be noticed.
   const { tokens } = generatedListings(10, 1_000);
   const twins = ['0x1', '0x2'].map((address) => tokenRow('a', address, { symbol: 'ETH' }));
   const { ask, upstream } = await startServer({

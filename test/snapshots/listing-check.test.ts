@@ -115,57 +115,56 @@ interface Step {
 const held = (rows: Rows, because = ''): Step => ({ rows, isHeldBack: true, because });
 const accepted = (rows: Rows, afterMs = 1_000): Step => ({ rows, isHeldBack: false, afterMs });
 const times = (count: number, step: Step) => Array.from({ length: count }, () => step);
-const some = numberedRows;
 const unnamed = Array.from({ length: 6 }, () => ({ decimals: 6 }));
-const mostlyGone = [...some(10), unreadable(numbered(11)), null];
+const mostlyGone = [...numberedRows(10), unreadable(numbered(11)), null];
 
 it.each<[what: string, first: Rows, steps: readonly Step[]]>([
-  ['of half is accepted', some(10), [accepted(some(5))]],
+  ['of half is accepted', numberedRows(10), [accepted(numberedRows(5))]],
   [
     'is held back even if there are as many new rows',
-    some(10),
-    [held(some(10, 101), 'it lacks 10 of 10 known rows')],
+    numberedRows(10),
+    [held(numberedRows(10, 101), 'it lacks 10 of 10 known rows')],
   ],
   [
     'is counted anew after another loss, and after a good listing',
-    some(10),
+    numberedRows(10),
     [
-      ...[4, 4, 3, 4, 4].map((left) => held(some(left))),
-      accepted(some(10)),
-      ...times(2, held(some(4))),
-      accepted(some(4)),
+      ...[4, 4, 3, 4, 4].map((left) => held(numberedRows(left))),
+      accepted(numberedRows(10)),
+      ...times(2, held(numberedRows(4))),
+      accepted(numberedRows(4)),
     ],
   ],
   [
     'step by step is measured against the largest listing, and a day later against the smaller one',
-    some(64),
+    numberedRows(64),
     [
-      accepted(some(32)),
-      held(some(31), "it lacks 33 of the 64 rows of the last day's largest listing"),
-      held(some(16)),
-      accepted(some(32), DAY + HOUR),
-      accepted(some(20)),
+      accepted(numberedRows(32)),
+      held(numberedRows(31), "it lacks 33 of the 64 rows of the last day's largest listing"),
+      held(numberedRows(16)),
+      accepted(numberedRows(32), DAY + HOUR),
+      accepted(numberedRows(20)),
     ],
   ],
   [
     'adds up over two refreshes, even if there are as many new rows',
-    some(60),
-    [accepted(some(60, 21)), held(some(60, 41))],
+    numberedRows(60),
+    [accepted(numberedRows(60, 21)), held(numberedRows(60, 41))],
   ],
   [
     'that is accepted becomes the new measure',
-    some(64),
+    numberedRows(64),
     [
-      accepted(some(32)),
-      ...times(2, held(some(16))),
-      ...[16, 8].map((left) => accepted(some(left))),
-      held(some(4)),
+      accepted(numberedRows(32)),
+      ...times(2, held(numberedRows(16))),
+      ...[16, 8].map((left) => accepted(numberedRows(left))),
+      held(numberedRows(4)),
     ],
   ],
   [
     'ends when the rows are listed again',
-    some(64),
-    [40, 64, 40, 64, 40].map((count) => accepted(some(count))),
+    numberedRows(64),
+    [40, 64, 40, 64, 40].map((count) => accepted(numberedRows(count))),
   ],
   [
     'of all five tokens of a chain is accepted the third time in a row',
@@ -186,22 +185,26 @@ it.each<[what: string, first: Rows, steps: readonly Step[]]>([
     [...REST, ...ofChain('b', 5)],
     times(5, held([...REST, ...ofChain('b', 5).map(unreadable)])),
   ],
-  ['of rows that cannot be identified is never accepted', some(10), times(5, held([...some(4), ...unnamed]))],
+  [
+    'of rows that cannot be identified is never accepted',
+    numberedRows(10),
+    times(5, held([...numberedRows(4), ...unnamed])),
+  ],
   [
     'of ever more rows that cannot be read is never accepted',
-    some(10),
-    [accepted(readableUntil(6)), ...times(5, held(readableUntil(4))), accepted(some(10))],
+    numberedRows(10),
+    [accepted(readableUntil(6)), ...times(5, held(readableUntil(4))), accepted(numberedRows(10))],
   ],
-  ['of half is accepted, even if the rows cannot be read', some(10), [accepted(readableUntil(5))]],
+  ['of half is accepted, even if the rows cannot be read', numberedRows(10), [accepted(readableUntil(5))]],
   [
     'of rows that are gone is accepted the third time, although a few others cannot be read',
-    some(40),
+    numberedRows(40),
     [...times(2, held(mostlyGone)), accepted(mostlyGone)],
   ],
   [
     'does not include unknown rows that cannot be read',
-    some(10),
-    [accepted([...some(10), ...some(300, 101).map(unreadable)])],
+    numberedRows(10),
+    [accepted([...numberedRows(10), ...numberedRows(300, 101).map(unreadable)])],
   ],
 ])('a loss of rows %s', async (_what, first, steps) => {
   const gateway = await startGuarded({ chains: CHAINS, tokens: first });

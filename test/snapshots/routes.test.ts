@@ -160,7 +160,7 @@ it('rows of routes are compared with the listing that the operation reads, not w
   expect(gateway.asked()).toHaveLength(1);
 });
 
-it('rows that the listing lacks are equal in all routes of one answer', async () => {
+it('a token that is not listed has the same row in all routes of one response', async () => {
   const CHANGES: Record<string, object> = { '0x64': { price: { usd: 1 } }, '0x65': { price: { usd: 2 } } };
   const { query } = await serve((from) =>
     json({ tokens: [tokenRow('d', '0x9', CHANGES[from] ?? { decimals: 18 })] }),

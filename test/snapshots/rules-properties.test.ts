@@ -46,7 +46,10 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer Generated> ? Generated : never;
 
-/** The rows without the times of replaced addresses: gateways can have compared them with different new rows. */
+/**
+ * The rows to compare. The time of a replaced address is left out: it can differ between gateways, which saw different
+ * new rows.
+ */
 const comparable = ({ rows }: GuardedListing<Token>) =>
   rows.map(({ heldBack, ...row }) => ({
     ...row,

@@ -1,4 +1,5 @@
 /** Sources are the inverted routes of all bridgeable tokens, which a sweep requests after the requests of clients. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
@@ -243,7 +244,7 @@ it.each([
     .toMatchObject([{ code, known: 1 }]);
   upstream.planRoutes(routesOf(NETWORK));
   clock.advance(pauseMs - 1_000);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
   expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
   clock.advance(1_001);
@@ -280,7 +281,7 @@ it('sources have UPSTREAM_TIMEOUT while no request of the sweep is answered and 
 it('failed requests of the sweep are repeated once after the others; without an answer the sources are incomplete', async () => {
   const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? status(500) : undefined));
   await expect.poll(() => upstream.asked().length).toBeGreaterThanOrEqual(5);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1', 'c 0x1', 'c 0x2', 'b 0x1']);
   expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({ isComplete: false });
   const text = await metricsOf(gateway);

@@ -1,5 +1,6 @@
 /**
- * Whether to skip tests because a program or package is missing; if so, writes a line. In CI always false: they fail.
+ * Whether to skip tests because a program or package is missing; if so, writes a line. In CI always false, so that the
+ * tests run and fail.
  *
  * @param what its name, and how to install it
  */

@@ -47,6 +47,6 @@ export function boundEnumValues(schema: GraphQLSchema): void {
 }
 
 function checkLength(name: string, { length }: string): void {
-  if (length <= TEXT_LIMITS.name) return;
+  if (length <= TEXT_LIMITS.documentName) return;
   throw new GraphQLError(`Expected a value of "${name}", got a text of ${length} characters.`);
 }

@@ -71,7 +71,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       type: ListingFailureType,
       nullable: true,
       description:
-        'The last refresh that failed or was held back, even if a later one succeeded; or why the present refresh has to wait. Null if there is neither.',
+        'The last refresh that failed, was held back or was postponed, even if a later one succeeded. Null if there was none.',
     }),
   }),
 });

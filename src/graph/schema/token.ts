@@ -146,14 +146,14 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "Tokens, as the upstream's operation of the same name returns them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: each listed token has its listed values here, too. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with `heldBack` facts is served with its listed values. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer and the gateway has no earlier answer.",
+      "Tokens: all, those on one chain (`srcChainKey`), or those that one token can be moved to (`srcToken`). They are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer and the gateway has no earlier answer.",
     args: {
       srcChainKey: t.arg.string({
         description:
           '`chainKey`, in any letter case. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain that this token is on and does not filter the result.',
       }),
       srcToken: t.arg.string({
-        description: `Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give \`srcChainKey\` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. ${CAN_FAIL}`,
+        description: `Address of a token: selects the tokens that have a route from it, most of them on other chains. An address can exist on several chains, so give \`srcChainKey\` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. Each listed token has the values of the token listing here, too. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money; but a token with \`heldBack\` facts is served with its listed values. ${CAN_FAIL}`,
       }),
     },
     resolve(_query, args, { loaders, cost }, info) {
