@@ -10,7 +10,7 @@ import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
 import { guardListing } from './guard.js';
 import { unlistedRows } from './known-rows.js';
 import { OperationRoutes } from './operation-routes.js';
-import { logUnknownRows, logUnnumbered } from './refresh-log.js';
+import { logChainsWithoutCaip2, logUnknownRows } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createRoutes, type RouteParts } from './routes.js';
 import type { Baseline } from './row-guard.js';
@@ -71,7 +71,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       const guardOptions = { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains };
       const result = await guardListing(guardOptions, sent, before);
       const listing = assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs);
-      logUnnumbered(log, listing, before);
+      logChainsWithoutCaip2(log, listing, before);
       // Not `rules`, which may have changed while the rows were guarded.
       const next = rulesFor(ofSent.given, listing);
       // If the rules still name the same rows, what depends on them stays valid.
@@ -152,12 +152,12 @@ export function createSnapshots(options: SnapshotsOptions) {
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
     const known = demoFacts.chains.filter(({ chainKey }) => sentKeys.has(chainKey));
     // A stored row still has the identifier that it claims, even if another chain got it. So such rows are left out.
-    const unnumbered = new Set(guard?.unnumbered);
-    const numbered = [...sent, ...known, ...gone, ...rows].filter(
-      ({ chainKey }) => !unnumbered.has(chainKey),
+    const withoutCaip2 = new Set(guard?.unnumbered);
+    const identified = [...sent, ...known, ...gone, ...rows].filter(
+      ({ chainKey }) => !withoutCaip2.has(chainKey),
     );
     // Of several chains with one identifier, the last one counts.
-    return resolveRules(given, [...demoFacts.chains, ...numbered], guard !== undefined);
+    return resolveRules(given, [...demoFacts.chains, ...identified], guard !== undefined);
   }
 
   /** The operator's rules that apply to routes beside this token listing: a new object after each change. */
