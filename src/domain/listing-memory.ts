@@ -105,7 +105,7 @@ export const guardMemoryForm = v.object({
    * listing whose large loss was accepted, and that of the newest listing of another upstream. 0 without both.
    */
   lossAcceptedAt: v.number(),
-  /** Keys of chains without their CAIP-2 identifier, because another chain has it or claims it, too. */
+  /** The keys of chains without the CAIP-2 identifier of their row, because another chain has it or claims it, too. */
   unnumbered: v.array(v.string()),
 });
 

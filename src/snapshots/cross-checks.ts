@@ -24,7 +24,7 @@ export function assignCaip2(
   holdBackMs: number,
 ): GuardedListing<Chain> {
   const { hides } = listing.rules;
-  const unnumberedBefore = new Set(before?.guard?.unnumbered);
+  const withoutBefore = new Set(before?.guard?.unnumbered);
   const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
     .filter(({ row, at }) => listing.takenAt - at < holdBackMs && !hides(row))
@@ -34,24 +34,28 @@ export function assignCaip2(
   // If several chains have one identifier, the last entry is used: a listed chain, or else the chain removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
-      .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
+      .filter(({ chainKey }) => !withoutBefore.has(chainKey))
       .map((chain) => [caip2Of(chain), chain.chainKey]),
   );
-  const unnumbered = new Set<string>();
+  const withoutCaip2 = new Set<string>();
   for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
     if (caip2 === null) continue;
     const known = holders.get(caip2) ?? (claimants.length > 1 ? demoChainKeys.get(caip2) : undefined);
     const shown = claimants.length > 1 ? claimants.filter((chain) => !hides(chain)) : claimants;
     const holder = known ?? (shown.length === 1 ? shown[0]?.chainKey : undefined);
-    for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
+    for (const { chainKey } of claimants) if (chainKey !== holder) withoutCaip2.add(chainKey);
   }
   const rows = listing.rows.map((chain) => {
-    const caip2 = unnumbered.has(chain.chainKey) ? null : caip2Of(chain);
+    const caip2 = withoutCaip2.has(chain.chainKey) ? null : caip2Of(chain);
     return caip2 === chain.caip2 ? chain : Object.freeze({ ...chain, caip2 });
   });
   for (const { row } of listing.guard.gone)
-    if (unnumberedBefore.has(row.chainKey)) unnumbered.add(row.chainKey);
-  return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, unnumbered: [...unnumbered] } };
+    if (withoutBefore.has(row.chainKey)) withoutCaip2.add(row.chainKey);
+  return {
+    ...listing,
+    rows: Object.freeze(rows),
+    guard: { ...listing.guard, unnumbered: [...withoutCaip2] },
+  };
 }
 
 /**

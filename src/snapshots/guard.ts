@@ -42,20 +42,20 @@ export async function guardListing<Row extends ListingRow>(
   const guard = createRowGuard(options, sent, before);
   const { unreadable: _unreadable, order = [], ...facts } = sent;
   const { contradictory = new Map<string, readonly Row[]>() } = sent;
-  await forEachInSteps(new Set([...order, ...guard.sentRows.keys(), ...contradictory.keys()]), (key) => {
-    const row = guard.sentRows.get(key);
+  await forEachInSteps(new Set([...order, ...guard.sent.rows.keys(), ...contradictory.keys()]), (key) => {
+    const row = guard.sent.rows.get(key);
     const [first, ...others] = row ? [row] : (contradictory.get(key) ?? []);
     if (first) guard.decide(key, [first, ...others]);
   });
   const challenged = await settleRemovedRows(guard);
-  const { takenAt, isFirst, rows, gone, held, arrived, changes } = guard;
+  const { rows, gone, held, arrived, changes } = guard.next;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const listing = {
     ...facts,
     rows: Object.freeze([...rows.values()]),
     guard: {
       ...memory,
-      beganAt: before && !isFirst ? memory.beganAt || before.takenAt : takenAt,
+      beganAt: before && !guard.before.isNothing ? memory.beganAt || before.takenAt : guard.takenAt,
       gone: [...gone.values()].slice(-MAX_GONE),
       held: [...held.values()],
       arrived: [...arrived].slice(-MAX_GONE),

@@ -187,16 +187,16 @@ export function logRejected(
 }
 
 /** Logs the CAIP-2 identifiers that several chains claim, if a shown chain has none since `before` for this reason. */
-export function logUnnumbered(
+export function logChainsWithoutCaip2(
   log: Logger,
   { rows, guard, rules }: GuardedListing<Chain>,
   before: Fetched<Chain> | undefined,
 ): void {
-  const [unnumbered, known] = [new Set(guard.unnumbered), new Set(before?.guard?.unnumbered)];
+  const [withoutCaip2, withoutBefore] = [new Set(guard.unnumbered), new Set(before?.guard?.unnumbered)];
   const keysOf = (chains: readonly Chain[]) =>
     chains.slice(0, SHOWN_CLAIMANTS).map(({ chainKey }) => chainKey);
   const isNew = (chain: Chain) =>
-    unnumbered.has(chain.chainKey) && !known.has(chain.chainKey) && !rules.hides(chain);
+    withoutCaip2.has(chain.chainKey) && !withoutBefore.has(chain.chainKey) && !rules.hides(chain);
   const claimed = [...groupBy([...rows, ...guard.gone.map(({ row }) => row)], caip2Of)]
     .filter(([, claimants]) => claimants.some(isNew))
     .map(([caip2, claimants]) => `${caip2}: ${keysOf(claimants).join(', ')}`);

@@ -54,6 +54,7 @@ export function createRowGuard<Row extends ListingRow>(
   const acceptedBefore = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
   const heldBefore = heldByKey(memory);
+  /** The removed rows. */
   const gone = new Map(memory.gone.map((each) => [keyOf(each.row), each]));
   const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
   const lookalikeIn = (among: ReadonlyMap<string, Row>, key: string) => {
@@ -65,6 +66,7 @@ export function createRowGuard<Row extends ListingRow>(
     memory.held.filter(({ rows }) => rows.length === 0).map(({ key }) => lookalikeIn(acceptedBefore, key)),
   );
   const isContested = (key: string) => contested.size > 0 && contested.has(lookalikeIn(sentRows, key));
+  /** The keys of rows that were added within the hold-back period, and when. */
   const arrived = new Map(memory.arrived.filter(([key, at]) => isRecent(at) || isContested(key)));
   // If only demo data is stored, `before` has no rows: it is there for the history of the token list.
   const isFirst = acceptedBefore.size === 0 && gone.size === 0 && memory.held.length === 0;
@@ -158,25 +160,15 @@ export function createRowGuard<Row extends ListingRow>(
     rules,
     takenAt,
     sentAt,
-    isFirst,
-    /** The rows of `before`, as they were accepted. */
-    acceptedBefore,
-    sentRows,
-    /** The removed rows. */
-    gone,
-    /** The keys of rows that were added within the hold-back period, and when. */
-    arrived,
-    /** The rows that are held back in `before`. */
-    heldBefore,
-    /** The rows to serve, by key. */
-    rows,
-    held,
-    /** The accepted changes. */
-    changes,
-    /** The keys of sent rows that are neither listed nor known as removed; none in the very first listing. */
-    newcomers,
-    /** The keys of removed rows that are sent again. */
-    returned,
+    /** The guarded listing whose memory is continued: its rows as they were accepted, and its held-back rows. */
+    before: { isNothing: isFirst, accepted: acceptedBefore, held: heldBefore },
+    /**
+     * The new listing. `newcomers` has the keys of rows that are neither listed nor known as removed (none in the very
+     * first listing), `returned` those of removed rows that are sent again.
+     */
+    sent: { rows: sentRows, newcomers, returned },
+    /** The result, which grows with each decision: the rows to serve, the new memory, and the accepted changes. */
+    next: { rows, held, gone, arrived, changes },
     isRecent,
     /** The chain and symbol of the row with this key, as `ListingKind.lookalikeOf` gives them. */
     lookalikeIn,

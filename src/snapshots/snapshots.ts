@@ -10,7 +10,7 @@ import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
 import { guardListing } from './guard.js';
 import { unlistedRows } from './known-rows.js';
 import { OperationRoutes } from './operation-routes.js';
-import { logUnknownRows, logUnnumbered } from './refresh-log.js';
+import { logChainsWithoutCaip2, logUnknownRows } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createRoutes, type RouteParts } from './routes.js';
 import type { Baseline } from './row-guard.js';
@@ -42,7 +42,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const { service, peers, holdBackMs, demoFacts, routesSweepMs, metrics, log } = options;
   let { rules = [] } = options;
   /** The operator's rules, resolved with the chains that were guarded last. */
-  let resolved = rulesFor(rules);
+  let resolved = resolveRulesWith(demoFacts.chains, rules);
   /**
    * The cursor of the chains with which the tokens were last guarded. When chains change, the tokens are guarded again,
    * because the decimals of native assets are compared between both listings, and the token list has `chainId`s.
@@ -67,13 +67,13 @@ export function createSnapshots(options: SnapshotsOptions) {
     kind: CHAINS,
     fetch: () => service.fetch('chains'),
     async guard(sent, before) {
-      const ofSent = rulesFor(rules, before, sent.rows);
+      const ofSent = resolveRulesWith(demoFacts.chains, rules, before, sent.rows);
       const guardOptions = { kind: CHAINS, holdBackMs, rules: ofSent, baseline: baselineOfChains };
       const result = await guardListing(guardOptions, sent, before);
       const listing = assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs);
-      logUnnumbered(log, listing, before);
+      logChainsWithoutCaip2(log, listing, before);
       // Not `rules`, which may have changed while the rows were guarded.
-      const next = rulesFor(ofSent.given, listing);
+      const next = resolveRulesWith(demoFacts.chains, ofSent.given, listing);
       // If the rules still name the same rows, what depends on them stays valid.
       const isSame = next.given === resolved.given && next.rows === resolved.rows && !resolved.isPartial;
       if (!isSame) resolved = next;
@@ -137,29 +137,6 @@ export function createSnapshots(options: SnapshotsOptions) {
   const routes = createRoutes(parts, sources?.enter);
   const operationParts = { ...parts, sources, routes, now };
 
-  /**
-   * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
-   * sent but are not listed yet, else by the chains of the demo data. If a sent chain has the identifier in the demo
-   * data, too, it goes before other sent chains. So rules apply even before the first chain listing, and a chain that
-   * only claims an identifier does not get the rules for it.
-   */
-  function rulesFor(
-    given: ListingRules,
-    { rows = [], guard }: Partial<Fetched<Chain>> = {},
-    sent: readonly Chain[] = [],
-  ) {
-    const gone = guard?.gone.map(({ row }) => row) ?? [];
-    const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
-    const known = demoFacts.chains.filter(({ chainKey }) => sentKeys.has(chainKey));
-    // A stored row still has the identifier that it claims, even if another chain got it. So such rows are left out.
-    const unnumbered = new Set(guard?.unnumbered);
-    const numbered = [...sent, ...known, ...gone, ...rows].filter(
-      ({ chainKey }) => !unnumbered.has(chainKey),
-    );
-    // Of several chains with one identifier, the last one counts.
-    return resolveRules(given, [...demoFacts.chains, ...numbered], guard !== undefined);
-  }
-
   /** The operator's rules that apply to routes beside this token listing: a new object after each change. */
   function rulesOf(tokens: TokenSnapshot | undefined): ResolvedRules {
     return tokens?.rules ?? resolved;
@@ -216,7 +193,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     /** Replaces the operator's rules, and applies them to the served listings. */
     async applyRules(next: ListingRules): Promise<void> {
       rules = next;
-      if (!chains.guarded) resolved = rulesFor(rules);
+      if (!chains.guarded) resolved = resolveRulesWith(demoFacts.chains, rules);
       await chains.applyRules();
       // With chains, `onPublished` has applied them to the tokens.
       await (chains.guarded ? reapplied : tokens.applyRules());
@@ -241,6 +218,30 @@ export function createSnapshots(options: SnapshotsOptions) {
       sources?.close();
     },
   };
+}
+
+/**
+ * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
+ * sent but are not listed yet, else by the chains of the demo data. If a sent chain has the identifier in the demo
+ * data, too, it goes before other sent chains. So rules apply even before the first chain listing, and a chain that
+ * only claims an identifier does not get the rules for it.
+ */
+function resolveRulesWith(
+  demoChains: readonly Chain[],
+  given: ListingRules,
+  { rows = [], guard }: Partial<Fetched<Chain>> = {},
+  sent: readonly Chain[] = [],
+) {
+  const gone = guard?.gone.map(({ row }) => row) ?? [];
+  const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
+  const known = demoChains.filter(({ chainKey }) => sentKeys.has(chainKey));
+  // A stored row still has the identifier that it claims, even if another chain got it. So such rows are left out.
+  const withoutCaip2 = new Set(guard?.unnumbered);
+  const identified = [...sent, ...known, ...gone, ...rows].filter(
+    ({ chainKey }) => !withoutCaip2.has(chainKey),
+  );
+  // Of several chains with one identifier, the last one counts.
+  return resolveRules(given, [...demoChains, ...identified], guard !== undefined);
 }
 
 /** The keys of listed, removed and waiting rows. */

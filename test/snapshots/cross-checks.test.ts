@@ -60,7 +60,7 @@ it('two chains with one chainId leave caip2 to the one that had it, also after a
   expect(await first.query(found)).toEqual({ data: { chainsByCaip2: [null], tokensByCaip19: [null] } });
 });
 
-it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', async () => {
+it('a removed chain keeps its CAIP-2 identifier for HOLD_BACK_MS: no other chain gets it', async () => {
   const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
   await gateway.bring({ chains: [two, EVIL] });
@@ -71,7 +71,7 @@ it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', 
   expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
 });
 
-it('with HOLD_BACK_MS=never a removed chain keeps its number until a rule hides the chain', async () => {
+it('with HOLD_BACK_MS=never a removed chain keeps its CAIP-2 identifier until a rule hides the chain', async () => {
   const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const config = { holdBackMs: Number.POSITIVE_INFINITY };
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
@@ -120,7 +120,7 @@ it('the log says once which chains have no number because others claim it, and w
   expect(lines()).toHaveLength(2);
 });
 
-it('a listed chain that a rule hides keeps its number', async () => {
+it('a listed chain that a rule hides keeps its CAIP-2 identifier', async () => {
   const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
   await gateway.bring({ chains: [one, two] });
