@@ -61,6 +61,7 @@ it('the gateway serves tokens with their chains from the demo listings, and says
   const listing = { source: 'demo', rejectedRows: 0 };
   expect(data).toEqual({ tokens, listings: [listing, listing] });
   expect(output()).toContain('"isDemo":true');
+  await expect.poll(output).toContain('New snapshot of the tokens listing from the demo data');
   expect(output()).toMatch(
     /"level":"warn",.*"msg":"Demo: prices, routes and some flags are made up.* DEMO=false/,
   );

@@ -64,7 +64,8 @@ export function logNewSnapshot<Row>(
   };
   const isNew = digest !== before?.digest;
   const warn = (text: string, more = {}) => log.warn({ ...facts, ...more }, text);
-  log[isNew ? 'info' : 'debug'](facts, `New snapshot of the ${name} listing ${ORIGINS[origin]}`);
+  const from = origin === 'upstream' && source === 'demo' ? 'from the demo data' : ORIGINS[origin];
+  log[isNew ? 'info' : 'debug'](facts, `New snapshot of the ${name} listing ${from}`);
   if (rows.length === 0 && isNew)
     warn(`LISTING_RULES hides every row of the ${name} listing, and it is served empty`);
   if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS)

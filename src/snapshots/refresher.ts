@@ -102,7 +102,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let newestAt = 0;
   let refreshing: Promise<Indexed> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  let isStopped = false;
 
   /** Runs a refresh, or joins the one that is in progress. */
   function refresh(): Promise<Indexed> {
@@ -301,7 +301,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       : withJitter(growingPause(firstPauseMs, maxPauseMs, failuresInARow++));
     const at = Date.now();
     lastFailure = { error, at };
-    if (stopped) {
+    if (isStopped) {
       lease?.fail();
       return error;
     }
@@ -337,7 +337,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Guards the served listing again: with the present rules, and with the present times of its held-back rows. */
   async function applyRules(): Promise<void> {
-    if (guarded && !stopped) await accept('rules').catch(onError);
+    if (guarded && !isStopped) await accept('rules').catch(onError);
   }
 
   /** Serves the newest listing of peers, if there is one that is not known yet. */
@@ -351,7 +351,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function onPeerUpdate(): Promise<void> {
-    if (refreshing || stopped) return;
+    if (refreshing || isStopped) return;
     if (earlierGateways.mustAskAgain) refresh();
     else await adoptNewest();
   }
@@ -374,12 +374,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   function schedule(delayMs: number): void {
     clearTimeout(timer);
-    if (stopped) return;
+    if (isStopped) return;
     timer = setTimeout(async () => {
       timer = undefined;
       // If a listing of a peer is being checked now, its acceptance schedules the next refresh.
       await lastAccept;
-      if (!timer && !stopped) refresh();
+      if (!timer && !isStopped) refresh();
     }, delayMs).unref();
   }
 
@@ -403,7 +403,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       else if (!refreshing && !timer) refresh();
     },
     refreshNow(): void {
-      if (!stopped) refresh();
+      if (!isStopped) refresh();
     },
     /**
      * Refreshes for the operator. A Retry-After and the breaker still apply; with Redis also the shared pause after a
@@ -458,7 +458,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       };
     },
     stop(): void {
-      stopped = true;
+      isStopped = true;
       clearTimeout(timer);
     },
   };
