@@ -149,9 +149,9 @@ async function startGatewayWithAFailure(): Promise<string> {
     chainKey === 'base' && symbol === 'USDC';
   const rows = json({ tokens: demoTokens.map((row) => (isUsdc(row) ? { ...row, decimals: 18 } : row)) });
   let listed = 0;
-  upstream.plan('tokens', (response, request, nth) => {
-    const isListing = !request.url?.includes('srcToken');
-    (isListing && ++listed === 2 ? status(500) : rows)(response, request, nth);
+  upstream.plan('tokens', (_response, { url }) => {
+    const isListing = !url?.includes('srcToken');
+    return isListing && ++listed === 2 ? status(500) : rows;
   });
   const { address } = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,

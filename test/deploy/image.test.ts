@@ -120,8 +120,8 @@ it.each(SIZES)('the image stays below the limit on memory with %i tokens and cli
   const { chains, tokens } = generatedListings(80, listed);
   const upstream = await startFakeUpstream({ chains, tokens }, onTestFinished);
   // Prices change with each refresh, so that indexes and responses cannot be reused.
-  upstream.plan('tokens', (response, request, nth) =>
-    json({ tokens: tokens.map((token) => ({ ...token, price: { usd: nth } })) })(response, request, nth),
+  upstream.plan('tokens', (_response, _request, usd) =>
+    json({ tokens: tokens.map((token) => ({ ...token, price: { usd } })) }),
   );
   const { address, child, output } = await startImage({
     UPSTREAM_URL: upstream.url,

@@ -107,8 +107,8 @@ async function startBusyGateway() {
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
   // More than half of the tokens are missing, so the listing is held back. Every other request for routes fails.
   upstream.plan('tokens', json({ tokens: demoTokens.slice(-200) }));
-  upstream.plan('routes', (response, request, nth) =>
-    (nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(-3) }))(response, request, nth),
+  upstream.plan('routes', (_response, _request, nth) =>
+    nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(-3) }),
   );
   let turn = 0;
   const beat = async () => {

@@ -167,12 +167,8 @@ it('a new listing in which the rules match other rows does not delay refreshes',
   });
   gateway.snapshots.start();
   // In each response another chain has this chainId, so that the rule hides another chain each time.
-  upstream.plan('chains', (response, request, nth) =>
-    json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
-      response,
-      request,
-      nth,
-    ),
+  upstream.plan('chains', (_response, _request, nth) =>
+    json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] }),
   );
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
 });

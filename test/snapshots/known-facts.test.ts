@@ -4,8 +4,7 @@ import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, startFakeSuccessor, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   DAY,
   HOUR,

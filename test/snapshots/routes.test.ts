@@ -31,7 +31,7 @@ const LISTED = [
 /** Starts a gateway with its listings. Its upstream answers requests for routes by `routes(address)`. */
 async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
-  upstream.plan('routes', (...exchange) => routes(addressIn(exchange[1].url))(...exchange));
+  upstream.plan('routes', (_response, { url }) => routes(addressIn(url)));
   const gateway = await createTestGateway({
     upstream,
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
@@ -89,9 +89,7 @@ it.each([
 it('routes do not depend on the letter case that was asked for before the first listing', async () => {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
   upstream.plan('tokens', status(404));
-  upstream.plan('routes', (...exchange) =>
-    (addressIn(exchange[1].url) === BIG ? one() : json({ tokens: [] }))(...exchange),
-  );
+  upstream.plan('routes', (_response, { url }) => (addressIn(url) === BIG ? one() : json({ tokens: [] })));
   const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
   expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
   upstream.plan('tokens', json({ tokens: LISTED }));

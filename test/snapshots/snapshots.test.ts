@@ -9,7 +9,6 @@ import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
 import { stopClock, stopDate } from '../support/clock.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
   first,
@@ -17,6 +16,7 @@ import {
   json,
   late,
   stall,
+  startFakeSuccessor,
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
@@ -45,9 +45,7 @@ async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, 
 
 it('refreshes run in the background, and requests are answered at once from the snapshots', async () => {
   let release = () => {};
-  const held: Answer = (...asked) => {
-    release = () => listingAt(2)(...asked);
-  };
+  const held: Answer = () => new Promise((resolve) => (release = () => resolve(listingAt(2))));
   // Both answers are planned now, because the second request can be sent before the test continues.
   const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
   await query(PRICES);
@@ -66,10 +64,10 @@ it('refreshes run in the background, and requests are answered at once from the 
 it('refreshes run one at a time, at the configured interval, however many requests there are', async () => {
   let underWay = 0;
   let most = 0;
-  const counted: Answer = (response, request, nth) => {
+  const counted: Answer = (response) => {
     most = Math.max(most, ++underWay);
     response.once('close', () => underWay--);
-    late(10, listingAt(1))(response, request, nth);
+    return late(10, listingAt(1));
   };
   const { query, upstream } = await serve(counted, { tokensFreshMs: 200 });
   while (upstream.count('tokens') < 4) {

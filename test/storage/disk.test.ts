@@ -10,8 +10,13 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
-import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import {
+  type FakeUpstream,
+  json,
+  startFakeSuccessor,
+  startFakeUpstream,
+  status,
+} from '../support/fake-upstream.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import {

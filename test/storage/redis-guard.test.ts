@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
 import { changesSince, listOf, rows } from '../support/copies.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
-import { type FakeListings, json, late } from '../support/fake-upstream.js';
+import { type FakeListings, json, late, startFakeSuccessor } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,

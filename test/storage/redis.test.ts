@@ -5,7 +5,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, stopDate, until } from '../support/clock.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
   first,
@@ -13,6 +12,7 @@ import {
   json,
   late,
   mostInASecond,
+  startFakeSuccessor,
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
@@ -152,9 +152,9 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => statusOf(late).tokens.state).toBe('FRESH');
     const eager = await join({ config: { tokensFreshMs: 200 } });
     await expect.poll(() => refreshes([eager], 'tokens', 'upstream')).toBeGreaterThan(0);
-    upstream.plan('chains', async (...request) => {
+    upstream.plan('chains', async () => {
       await expect.poll(() => statusOf(eager).tokens.source).toBe('value-transfer');
-      json({ chains: [chainRow(CHAIN)] })(...request);
+      return json({ chains: [chainRow(CHAIN)] });
     });
     const { takenAt } = statusOf(late).tokens;
     late.snapshots.refreshNow();

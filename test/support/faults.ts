@@ -83,9 +83,9 @@ function huge(code: number): Answer {
 }
 
 function bomb(encoding: keyof typeof bombs): Answer {
-  return async (response, request, nth) => {
+  return async () => {
     made[encoding] ??= bombs[encoding]();
-    text(await made[encoding], { 'content-encoding': encoding })(response, request, nth);
+    return text(await made[encoding], { 'content-encoding': encoding });
   };
 }
 

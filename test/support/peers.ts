@@ -63,11 +63,11 @@ export function sources(count: number) {
 
 /** The same tokens, at another price in each answer. @param others further rows, which do not change */
 export function moving(others: readonly object[] = []): Answer {
-  return (response, request, nth) => {
+  return (_response, _request, usd) => {
     const tokens = SYMBOLS.map((symbol, index) =>
-      tokenRow(CHAIN, `0x${index + 1}`, { symbol, price: { usd: nth } }),
+      tokenRow(CHAIN, `0x${index + 1}`, { symbol, price: { usd } }),
     );
-    json({ tokens: [...tokens, ...others] })(response, request, nth);
+    return json({ tokens: [...tokens, ...others] });
   };
 }
 

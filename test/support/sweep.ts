@@ -46,7 +46,7 @@ export async function startSweptUpstream(network: Network) {
       swept.planRoutes(routesOf(next));
     },
     planRoutes(routes: (token: string) => Answer) {
-      upstream.plan('routes', (...exchange) => routes(tokenOf(exchange[1].url))(...exchange));
+      upstream.plan('routes', (_response, { url }) => routes(tokenOf(url)));
     },
   };
   swept.planNetwork(network);

@@ -3,13 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Service } from '../../src/domain/listing.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
   first,
   json,
   late,
   reset,
+  startFakeSuccessor,
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
@@ -124,7 +124,7 @@ it.each(LISTINGS)('both listings change service even if v1, gone for %s, sends t
   const other = gone === 'chains' ? 'tokens' : 'chains';
   v1.plan(gone, GONE);
   const hasSwitched = () => expect.poll(() => successor.count(gone)).toBe(1);
-  v1.plan(other, (...request) => hasSwitched().then(() => late(100, json(OLD))(...request)));
+  v1.plan(other, () => hasSwitched().then(() => late(100, json(OLD))));
   await query(BOTH);
   await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
   expect(v1.count(other)).toBe(1);

@@ -3,13 +3,16 @@ import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import {
-  type FakeSuccessorListings,
+  type Answer,
+  type FakeUpstream,
+  json,
+  late,
   NEXT_TOKEN,
   paged,
+  pageTokenOf,
   startFakeSuccessor,
-  tokenOf,
-} from '../support/fake-successor.js';
-import { type Answer, type FakeUpstream, json, late, status } from '../support/fake-upstream.js';
+  status,
+} from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, isAtLeast, type TestGatewayOptions } from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { chainKey address } }';
@@ -29,13 +32,14 @@ const pageSaying = (pagination: unknown, address = '0x1', headers: Record<string
   json({ tokens: [token('a', address)], pagination }, headers);
 
 function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void {
-  upstream.plan('tokens', (response, request, nth) =>
-    (tokenOf(request.url) ? further : first)(response, request, nth),
-  );
+  upstream.plan('tokens', (_response, { url }) => (pageTokenOf(url) ? further : first));
 }
 
 /** A whole gateway with the successor as its upstream, which has one chain and one token unless others are given. */
-async function serve(listings: FakeSuccessorListings = {}, config: TestGatewayOptions['config'] = {}) {
+async function serve(
+  listings: Parameters<typeof startFakeSuccessor>[0] = {},
+  config: TestGatewayOptions['config'] = {},
+) {
   return createTestGateway({
     upstream: await startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings }),
     config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
@@ -137,10 +141,10 @@ it.each<[pagination: unknown, message?: string]>([
 
 it('pages are followed until a page is named again, which is logged; the pages so far are used', async () => {
   const { query, logged, upstream } = await serve();
-  upstream.plan('tokens', (response, request, nth) => {
-    const next: Record<string, string> = { one: 'two', two: 'one' };
-    pageSaying({ nextToken: next[tokenOf(request.url) ?? ''] ?? 'one' }, `0x${nth}`)(response, request, nth);
-  });
+  const next: Record<string, string> = { one: 'two', two: 'one' };
+  upstream.plan('tokens', (_response, { url }, nth) =>
+    pageSaying({ nextToken: next[pageTokenOf(url) ?? ''] ?? 'one' }, `0x${nth}`),
+  );
   const { data } = await query<Rows>(TOKENS);
   expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3']);
   expect(upstream.count('tokens')).toBe(3);

@@ -81,7 +81,7 @@ it('destinations of a token that a stale listing lacks are the upstream’s; nul
   let routes: readonly object[] = [];
   const fresh = { tokensFreshMs: 60_000, chainsFreshMs: 60_000, destinationsFreshMs: 1 };
   const config = { ...fresh, upstreamRetries: 0 };
-  const gateway = await serve((...given) => json({ tokens: routes })(...given), config);
+  const gateway = await serve(() => json({ tokens: routes }), config);
   await gateway.query('{ tokens { name } }');
   clock.advance(61_000);
   const late = { srcChainKey: 'ethereum', srcToken: '0x123' };

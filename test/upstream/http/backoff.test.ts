@@ -22,8 +22,8 @@ const PAIR_PAUSE_MS = 5_001;
 /** Answers requests whose URL contains one of these texts, and other requests with `others`. */
 const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
-  (response, request, nth) =>
-    (texts.some((each) => request.url?.includes(each)) ? answer : others)(response, request, nth);
+  (_response, { url }) =>
+    texts.some((each) => url?.includes(each)) ? answer : others;
 const allWith = (code: string, count: number) => Array.from({ length: count }, () => code);
 
 /** A gateway for tests of routes. Its listings stay fresh during the test, unless `config` says otherwise. */
