@@ -1,5 +1,4 @@
 /** Every README and guide names and links only what exists, and the README names everything that it indexes. */
-
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildSchema } from 'graphql';

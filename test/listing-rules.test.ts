@@ -51,7 +51,6 @@ const pairs = (chain: string, token: string) =>
   }));
 const TYPED = ['xanadu', 'concealed', 'concaeled', 'xandau', 'concealed base', 'eip155:100100', '100100'];
 
-/** The arguments with which the test queries each root field. Most of them name hidden rows. */
 const WALK: Readonly<Record<string, readonly object[]>> = {
   chain: ['xanadu', 'XANADU', 'base'].map((chainKey) => ({ chainKey })),
   chains: [{}, ...TYPED.map((search) => ({ search })), { chainTypes: ['evm'] }],
@@ -102,7 +101,6 @@ const WITHOUT_ROWS = ['_sdl', '_service'];
 
 const SCHEMA = withFederation(ownSchema);
 
-/** All fields of a type without arguments, down to this depth. */
 function selectionOf(type: GraphQLNamedType, depth: number): string {
   if (isAbstractType(type)) {
     const possible = SCHEMA.getPossibleTypes(type);

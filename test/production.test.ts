@@ -123,7 +123,6 @@ function spaceOf(path: string): number {
   return readdirSync(path).reduce((sum, name) => sum + spaceOf(join(path, name)), own);
 }
 
-/** The folders of all packages that are installed in production, such as `node_modules/pino`. */
 function installedPackages(): readonly string[] {
   const lock = readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8');
   return Object.keys((JSON.parse(lock) as { packages: object }).packages);

@@ -42,7 +42,6 @@ const ofToken =
   ({ tokens }, nth, stamp) => ({ tokens: changeAt(tokens, nth, (row) => change(stamp, row)) });
 const address = (stamp: number, filler: string) => `0x${stamp.toString(16).padStart(40, filler)}`;
 
-/** Each changes the rows of one listing at most. */
 const CHANGES: Readonly<Record<string, Change>> = {
   nothing: () => ({}),
   'a name': ofToken((stamp) => ({ name: `Name ${stamp}` })),
@@ -94,7 +93,6 @@ const events = fc.oneof(
     arbitrary: fc.record({
       change: fc.constantFrom(...Object.keys(CHANGES)),
       nth: fc.nat(20),
-      /** The listings whose refresh fails: mostly none. */
       failing: fc.constantFrom<string[]>('', '', '', '', 'chains', 'tokens', 'chains tokens'),
       meanwhile: fc.array(questions, { maxLength: 5 }),
     }),
@@ -114,14 +112,12 @@ async function start() {
   let from = snapshots.current();
   const ofListings = Object.assign(Object.create(snapshots), { current: () => ({ ...from }) });
   const execute = await createExecutor({ snapshots: ofListings });
-  /** The body that graphql-js makes from these listings. */
   async function executed(question: Parameters<typeof execute>[0], listings: typeof from): Promise<string> {
     from = listings;
     return JSON.stringify({ data: (await execute(question))?.data });
   }
   const bodies = new Map<string, string>();
 
-  /** The body. For a 304, the earlier body with this tag. */
   function bodyOf(answer: Received, key: string): string {
     const tag = key + answer.headers.etag;
     if (answer.status === 304) return bodies.get(tag) ?? 'none that was ever sent';
@@ -205,7 +201,6 @@ it('an answer is the one of graphql-js from the served listings, in any order of
         expect(chains?.rows.map(namedOf)).toEqual(world.chains.map(namedOf));
         if (heldBackRows === 0 && !isHeldBack)
           expect(tokens?.rows.map(namedOf)).toEqual(world.tokens.map(namedOf));
-        // All cached responses are requested again.
         for (const of of QUESTIONS.keys()) {
           const method = nth % 2 === 0 ? 'GET' : 'POST';
           await check({ of, method, encoding: '', hasTags: nth % 3 === 0 });

@@ -14,7 +14,6 @@ const AT_ONCE = 50;
 /** Each log line contains the id of its request. With a long id, a few thousand lines fill any buffer. */
 const LONG_ID = 'x'.repeat(128);
 
-/** Starts a gateway whose log is not read yet. The log is a pipe with `throughPipe`, otherwise a socket. */
 async function startUnread(throughPipe: boolean) {
   const port = String(await freePort());
   const env = {
@@ -43,7 +42,6 @@ async function startUnread(throughPipe: boolean) {
   return { address, child, errors: () => errors };
 }
 
-/** Sends pipelined requests until lines of the log are lost; each request must be answered. */
 async function fillLog(address: string): Promise<string> {
   const request = postOf('{ chain(chainKey: "base") { name } }', `x-request-id: ${LONG_ID}\r\n`);
   const socket = connect(Number(new URL(address).port), '127.0.0.1');

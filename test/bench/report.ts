@@ -13,7 +13,6 @@ interface Findings {
   readonly goals: readonly Goal[];
 }
 
-/** Measures one thing, and ends the processes that it has started. */
 export type Part = (bench: Bench) => Promise<Findings>;
 
 /** A Markdown table. The columns after the first `textColumns` are numbers. */

@@ -8,7 +8,6 @@ import { oneOf, randomFrom, shuffled } from '../support/random.js';
 export const SMALL = 2_000;
 export const LARGE = 10_000;
 
-/** The same operations of clients, again and again. */
 interface Workload {
   readonly name: string;
   readonly listed: number;
@@ -16,7 +15,6 @@ interface Workload {
   readonly bodies: readonly string[];
 }
 
-/** Operations with a known document. Their variables are new each time. */
 export interface NewVariables {
   readonly name: string;
   readonly connections: number;
@@ -60,7 +58,6 @@ const FEW_CONNECTIONS = 4;
 const PAGE = 20;
 const ENTITIES = 50;
 
-/** What a picker shows of each token. */
 const LIST_FIELDS = `{ symbol address decimals price { usd __typename }
   chain { name nativeCurrency { symbol __typename } __typename } __typename }`;
 const ALL_FIELDS = `{ id address chainKey decimals isBridgeable isNative name symbol price { usd asOf __typename }
@@ -85,7 +82,6 @@ export const chainNames: Workload = {
   bodies: [bodyOf('query Chains { chains { chainKey name __typename } }')],
 };
 
-/** The tokens of each of the 80 chains, in turn. */
 export const ofChain: Workload = {
   name: 'list of a chain',
   listed: SMALL,
@@ -161,7 +157,6 @@ const withTokens = (
 
 export const byKey = withTokens('20 by key', (token) => () => byKeyBody(Array.from({ length: PAGE }, token)));
 
-/** A router's request for fields of 50 random tokens, which another subgraph has listed. */
 export const entities = withTokens('50 entities', (token) => {
   const one = () => ({ __typename: 'Token', ...keyOf(token()) });
   return () => entitiesWith({ representations: Array.from({ length: ENTITIES }, one) });

@@ -1,5 +1,4 @@
 /** Apollo Client works with its usual configuration: pickers, its cache by id, and the pages of a search. */
-
 import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
 import { expect, it, onTestFinished } from 'vitest';

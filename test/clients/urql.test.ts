@@ -28,7 +28,6 @@ const TOKEN = `query ($srcChainKey: String!, $srcToken: String!) {
 }`;
 const ROWS = `query ($srcChainKey: String!) { tokens(srcChainKey: $srcChainKey) { ${PRICED} } }`;
 
-/** Documents that together select fields of every type. */
 const EVERYTHING = [
   `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } heldBack { fact served upstream since } }
   query ($after: String) {
@@ -171,7 +170,6 @@ async function startGatewayWithAFailure(): Promise<string> {
   return address;
 }
 
-/** The console output while the client queries everything, from the gateway and then from its cache. */
 async function warningsOf(client: Client): Promise<readonly string[]> {
   const spies = (['warn', 'error'] as const).map((name) => vi.spyOn(console, name).mockReturnValue());
   onTestFinished(() => spies.forEach((spy) => void spy.mockRestore()));

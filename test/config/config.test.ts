@@ -37,7 +37,6 @@ it.each<[name: string, value: string, read: object]>([
   expect(readConfig({ [name]: value })).toMatchObject({ config: read });
 });
 
-/** Each setting with a part of its error, and the values that cause it. */
 const WRONG: readonly (readonly [name: string, message: string, ...values: string[]])[] = [
   ['HOST', 'an IP address or a host name, got "not a host"', 'not a host'],
   ['PORT', 'a whole number from 0 to 65535, got "65536"', '65536'],

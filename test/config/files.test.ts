@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
-/** Reads the settings. `TRUSTED_DOCUMENTS` names a file with this content. */
 const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });
 
 const NAMES = 'query Names { chains { name } }';
@@ -14,7 +13,6 @@ const APOLLO = {
   type: 'query',
   body: 'query Names {\n  chains {\n    name\n    __typename\n  }\n}',
 };
-/** A manifest with these operations, as JSON. */
 const manifest = (operations: unknown, changes: object = {}) =>
   JSON.stringify({ ...MANIFEST, operations, ...changes });
 

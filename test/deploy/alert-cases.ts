@@ -9,7 +9,6 @@ export interface AlertCase {
 
 const GATEWAY = 'job="gateway",instance="a"';
 
-/** A series of one of the gateway's own metrics, with these labels. */
 const own = (name: string, labels = '') => `gateway_${name}{${GATEWAY}${labels && `,${labels}`}}`;
 
 const at = (quiet: number, firing: number, cleared: number, series: AlertCase['series']): AlertCase => ({
@@ -48,7 +47,6 @@ function rates(series: Readonly<Record<string, readonly [good: number, bad: numb
 
 const requests = (cache: string, outcome: string, scope?: 'client' | 'process') =>
   `gateway_requests_total{cache="${cache}",outcome="${outcome}"${scope ? `,scope="${scope}"` : ''}}`;
-/** Steadily this many hits. */
 const hits = (count: number) => ({ [requests('hit', 'ok')]: [count, count] as const });
 
 /** Requests that are answered within 1 ms. In the bad half hour, a sixth of them takes up to 5 s. */
@@ -140,7 +138,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayRouteBreakerOpen: stallingBreaker('upstream_route_breaker_state', 'upstream="v1",tokens="listed"'),
   GatewayRedisLost: [
     wrong('redis_connected', '', 0, 1),
-    // Redis refuses some commands.
     at(9, 20, 50, { [own('redis_connected')]: `1x9 ${'0 0 1 '.repeat(7)}1x60` }),
   ],
   GatewayErrors: rates({
@@ -178,7 +175,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     [`process_max_fds{${GATEWAY}}`]: '1024x100',
   }),
   GatewayLogLinesLost: rates({ 'gateway_log_lines_dropped_total{}': [0, 3] }, 0),
-  // The gateways have two builds of the same version.
   GatewayVersionsDiffer: at(59, 70, 120, {
     [own('build_info', 'version="1",revision="a1"')]: '1x100 _x60',
     [own('build_info', 'version="1",revision="b2"')]: '_x100 1x60',

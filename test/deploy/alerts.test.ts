@@ -7,7 +7,6 @@ import { ALERT_CASES, type AlertCase, SILENT_CASES } from './alert-cases.js';
 import { alerts, deployed, RULES } from './files.js';
 import { areMissing } from './programs.js';
 
-/** Runs `promtool test rules`. Resolves with its output, and rejects if an expectation fails. */
 async function testRules(...tests: readonly object[]): Promise<string> {
   // JSON is valid YAML.
   const file = temporaryFile(JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));

@@ -37,7 +37,6 @@ function run(settings: Readonly<Record<string, string>>) {
   return spawnGroup(first, args, { cwd: ROOT, env: { PATH, ...imageEnv, ...settings } });
 }
 
-/** Runs the command of the image on free ports with a folder for snapshots, and waits until the gateway listens. */
 async function startImage(settings: Readonly<Record<string, string>>) {
   const snapshots = temporaryDirectory();
   if (CAN_CHANGE_USER) chownSync(snapshots, USER, USER);

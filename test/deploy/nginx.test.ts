@@ -12,7 +12,6 @@ interface Answered {
   readonly errors: readonly { readonly extensions: { readonly code: string } }[];
 }
 
-/** Starts two gateways behind nginx. Their common upstream never answers `stalled` requests. */
 async function startPair(stalled: 'tokens' | 'routes') {
   const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('routes', json({ tokens: demoTokens }));

@@ -27,7 +27,6 @@ import { areMissing } from './programs.js';
 
 const MAX_CONNECTIONS = 20;
 
-/** Starts a real Prometheus that scrapes the metrics at this host and port each second. The test's end ends it. */
 async function startPrometheus(target: string) {
   const folder = temporaryDirectory();
   const port = await freePort();
@@ -89,7 +88,6 @@ function withoutKubernetes(target: string): object {
   return { ...job, static_configs: [{ targets: [target], labels: pod }] };
 }
 
-/** Starts a gateway, and causes again and again everything that the dashboard shows. */
 async function startBusyGateway() {
   const redis = await startRedis();
   const upstream = await startFakeUpstream({}, onTestFinished);

@@ -17,7 +17,6 @@ import { areMissing } from './programs.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 4_000);
-/** The commit to upgrade from, by default the previous. */
 const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 
 const all = questionsAbout({ chains, tokens });
@@ -57,7 +56,6 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
       gateway = spawnGateway({ ...settings, ...fixedLimits({}, build) }, join(build, 'dist/main.js'));
       await expect.poll(async () => (await fetch(`${admin}/ready`)).ok, { interval: 50 }).toBe(true);
     },
-    /** Ends the process by this signal, and resolves with its exit status. */
     async end(signal: 'SIGTERM' | 'SIGKILL') {
       const metrics = await (await fetch(`${admin}/metrics`)).text();
       for (const [, count] of metrics.matchAll(
@@ -67,7 +65,6 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
       gateway?.child.kill(signal);
       return gateway?.exited;
     },
-    /** How many operations its ended processes have answered. */
     answered: () => answered,
     output: () => gateway?.output(),
   };

@@ -1,5 +1,4 @@
 /** Fields called `then` and defaults of non-null variables are nothing special; documents are cached from their second request on. */
-
 import { buildSchema } from 'graphql';
 import { expect, it } from 'vitest';
 import { createDocuments } from '../../src/execution/documents.js';

@@ -13,13 +13,11 @@ import { mergedRules } from '../../src/execution/documents.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 
-/** A schema with subscriptions, to which one of the rules applies. */
 const schema = extendSchema(
   withFederation(ownSchema),
   parse('type Subscription { a: Int b: Int } extend schema { subscription: Subscription }'),
 );
 
-/** For each rule, a document that breaks it. */
 const INVALID: Readonly<Record<string, string>> = {
   ExecutableDefinitionsRule: '{ __typename } type X @a @a { x: Y @a @a }',
   SingleFieldSubscriptionsRule: 'subscription S { a b }',

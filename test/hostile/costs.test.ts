@@ -16,9 +16,7 @@ import {
 const MOST_MS = 100;
 /** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;
-/** The highest CPU time for a small request with a long head. */
 const MOST_HEAD_MS = 40;
-/** The highest CPU time for a small request whose keys are only looked up. */
 const MOST_LOOKUPS_MS = 15;
 /** Slightly less than the limit of a body. */
 const BYTES = 1_000_000;
@@ -142,7 +140,6 @@ it('one request costs little, however often it selects the destinations of one t
 
 it('one request costs little, however many unlisted tokens it asks sources for', async () => {
   const target = await startTarget({ env: { ROUTES_SWEEP_MS: '1000' } });
-  // The fake upstream answers each request for routes with all 10,000 tokens.
   const known = async () => {
     const { body } = await target.send({ path: '/metrics' });
     return Number(/gateway_sweep_tokens_known (\d+)/.exec(body)?.[1]);

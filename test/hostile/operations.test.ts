@@ -9,14 +9,12 @@ import { temporaryFile } from '../support/temporary-files.js';
 /** Each attack lasts this long (milliseconds). `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 1_500);
 const CONNECTIONS = 16;
-/** Upper bounds during an attack, with the default settings and 10,000 tokens. */
 const MOST_STALL_MS = 300;
 const MOST_MEMORY_MB = 300;
 
 const FIELDS =
   '{ id symbol name address decimals price { usd asOf } chain { name nativeCurrency { symbol } } }';
 
-/** One operation with this many aliases, whose names are different each time it is sent. */
 function aliased(count: number, field: string): object {
   const aliases = Array.from({ length: count }, (_nothing, nth) => `a$N_${nth}: ${field}`);
   return { query: `{ ${aliases.join(' ')} }` };

@@ -20,7 +20,6 @@ import {
   REQUESTS,
 } from './requests.js';
 
-/** A way to send a request: to the server of the process, to `fetch`, or to the handler in a server of node:http. */
 type Door = (asked: Asked) => Promise<Received>;
 
 const GZIP = { 'accept-encoding': 'gzip' };

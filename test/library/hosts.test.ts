@@ -33,7 +33,6 @@ const RUNTIMES = {
 
 type Runtime = keyof typeof RUNTIMES;
 
-/** The lines of the library’s guide that mount the gateway, by the file of the host. */
 const SHOWN: Readonly<Record<string, string>> = {
   'express.js': "app.use('/tokens', gateway.handler)",
   'hono.js': "app.all('/tokens/*', (context) => gateway.fetch(context.req.raw))",
@@ -96,7 +95,6 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       expect(again).toMatchObject({ status: 304, body: Buffer.alloc(0), headers: { etag: headers.etag } });
     }
 
-    /** Fails unless the connection serves further requests after a refused body. */
     async function expectUnbroken(address: string): Promise<void> {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       for (const bytes of [2 ** 21, 2 ** 23, 100]) {
@@ -229,7 +227,6 @@ async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Pro
   return address;
 }
 
-/** @param command the program that runs the file of `hosts`, with its arguments */
 async function startHost(
   folder: string,
   file: string,

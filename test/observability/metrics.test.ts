@@ -88,7 +88,6 @@ it('the metrics of waiting show how long operations wait for their turn and for 
 });
 
 const STATES = ['FRESH', 'STALE', 'EMPTY'];
-/** The series for the state of a listing: 1 for this state, and 0 for the others. */
 const stateOf = (listing: string, state: string) =>
   STATES.map((each) => [
     `gateway_listing_state{listing="${listing}",state="${each}"}`,

@@ -21,7 +21,6 @@ function block(): void {
   while (performance.now() < until);
 }
 
-/** Calls `onLook` in each turn of the event loop, until the returned function is called. */
 function countLooks(onLook: () => void): () => Promise<void> {
   let isOver = false;
   const looking = (async () => {
@@ -178,7 +177,6 @@ it('operations with routes that wait for the first token listing do not resume a
   release();
   const turns = await Promise.all(ends);
   await stop();
-  // The event loop handled connections between any two operations.
   expect(new Set(turns).size).toBe(20);
 });
 

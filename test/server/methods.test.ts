@@ -215,7 +215,6 @@ it('the endpoint names QUERY as supported, also for pages of other origins', asy
 });
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
-/** Headers whose values depend on the response. */
 const NOT_COMPARED = 'x-request-id x-cost content-length date age etag cache-control last-modified';
 const ACCEPTED = [
   undefined,

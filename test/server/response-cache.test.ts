@@ -21,7 +21,6 @@ import {
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };
 
-/** A listed token, as a source of routes. */
 const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 const LONG = { config: FRESH };
 
@@ -172,7 +171,6 @@ it('the log counts the wait for an equal request in the time of a request', asyn
     await sleep(300);
     return json({ tokens: demoTokens });
   });
-  // The execution of the first request is not shared, because its text is new.
   await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
   await ask(BASE);
   const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
@@ -417,7 +415,6 @@ it('a small cached response counts with the memory of all that is stored with it
     query: `{ token(chainKey: "base", address: "0x${nth}") { price { usd } } }`,
   }));
   await countExecuted(...small, ...small);
-  // At most eight responses are stored.
   expect((await countExecuted(...small.toReversed())).count).toBeGreaterThanOrEqual(12);
 });
 

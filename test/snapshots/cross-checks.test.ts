@@ -94,7 +94,6 @@ it.each(['hide two', 'chains one'])(
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
     await gateway.apply('');
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
-    // While both are hidden, neither loses or gets it.
     await gateway.apply('hide one\nhide two');
     await gateway.apply('');
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
@@ -186,7 +185,6 @@ const token = (number: number, usd: number | null, symbol = `S${number}`) =>
   numbered(number, { symbol, price: usd === null ? null : { usd } });
 const tokens = (price: (number: number) => number | null) =>
   Array.from({ length: 10 }, (_, index) => token(index + 1, price(index + 1)));
-/** The same tokens, with prices this many times as high. */
 const times = (factor: number) => tokens((number) => number * factor);
 const [GOOD, HIGH] = [times(1), times(1000)];
 const sentIn = (rows: typeof GOOD) => rows.map(({ price }) => (price as { usd: number }).usd);
@@ -258,7 +256,6 @@ it('prices are compared with the last ones also after refreshes without prices, 
   expect(await bring(before, HIGH)).toEqual(NONE);
   const after = await restart(before);
   expect(await pricesOf(after)).toEqual(NONE);
-  // The ten minutes continue.
   expect(await again(after, 10 * MINUTE - 1)).toEqual(NONE);
   expect((await again(after, 1))[0]).toBe(1000);
 });

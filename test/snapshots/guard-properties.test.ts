@@ -16,7 +16,6 @@ const START = 1_800_000_000_000;
 const SERVICES = { v1: 'service' };
 const rules = resolveRules([], []);
 
-/** A gateway that begins without a listing, and guards each listing that it receives. */
 class Gateway {
   listing: GuardedListing<Token> | undefined;
 
@@ -76,7 +75,6 @@ class Upstream {
     return TOKENS.parse(sent, { source: 'v1', takenAt: this.now });
   }
 
-  /** Fails unless a gateway with the last answer serves only allowed values, and shows held-back ones. */
   expectGuarded({ listing }: Gateway): void {
     const isFirst = this.everServed.size === 0;
     const newcomers: Token[] = [];
@@ -167,7 +165,6 @@ async function run(steps: readonly Step[]): Promise<void> {
       upstream.expectGuarded(other);
       expect(other.served()).toEqual(asker.served());
     }
-    // The same rows again change nothing, nor does a restart.
     const before = asker.served();
     await asker.take(listing, true);
     expect(asker.served()).toEqual(before);

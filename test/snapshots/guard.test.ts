@@ -173,7 +173,6 @@ it.each<[what: string, FakeListings, fact: string, served: string, upstream: str
     expect(after).toHaveLength(before.length);
     expect(gateway.heldBackRows()[listing]).toBe(1);
     expect(await gateway.sample(`gateway_held_back_rows{listing="${name}",fact="${fact}"}`)).toBe(1);
-    // Other rules do not repeat the line.
     await gateway.apply('hide other');
     expect(gateway.heldBackLines()).toHaveLength(1);
     await gateway.apply(gateway.ruleInLog() ?? '');

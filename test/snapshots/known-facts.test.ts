@@ -24,12 +24,10 @@ const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price:
 const REST = numberedRows(20);
 const [ONE, ...OTHERS] = REST;
 const isSnapshot = (file: string) => file.endsWith('.snapshot');
-/** A held-back row: the upstream sends 18 decimals, and 6 are served. */
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 const COMPARED = 'The first tokens listing is compared with what earlier gateways have served';
 
-/** Settings with a SNAPSHOT_DIR in which a gateway has stored its demo data. */
 async function configAfterDemo() {
   const { config } = onDisk();
   const demo = await open({ snapshotDir: config.snapshotDir });
@@ -217,7 +215,6 @@ it.each([
   ['UPSTREAM_PROFILE, at another address', true],
   ['UPSTREAM_PROFILE, at the same address', false],
 ])('a change of %s still guards accepted values', async (_what, isOther) => {
-  // A token that the demo data does not have.
   const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
   const upstream = isOther ? await startFakeSuccessor() : before.upstream;
   const chains = [CHAINS[0], { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never));

@@ -24,7 +24,6 @@ async function bring(gateway: GuardedGateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);
 }
-/** The `reason` labels of the metric that counts held-back listings. */
 async function reasons({ metrics }: GuardedGateway) {
   const { text } = await metrics.expose();
   return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
@@ -87,7 +86,6 @@ const ofChain = (chainKey: string, count: number) =>
 const REST = [...numberedRows(100), ...ofChain('c', 1)];
 
 const unreadable = (row: object) => ({ ...row, decimals: '6' });
-/** Makes ten rows. The rows before the index `from` can be read, the others cannot. */
 const readableUntil = (from: number) =>
   numberedRows(10).map((row, index) => (index < from ? row : unreadable(row)));
 
@@ -105,7 +103,6 @@ it('rows that cannot be read never cause an accepted loss, however often they ar
     expect(await bring(gateway, numberedRows(4))).toMatchObject({ isHeldBack });
 });
 
-/** One listing of the upstream, and whether it is held back. */
 interface Step {
   readonly rows: Rows;
   readonly isHeldBack: boolean;

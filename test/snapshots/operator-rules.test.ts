@@ -36,7 +36,6 @@ it('the rule "accept" accepts a change at once, without a refresh if it is alrea
   await later.apply(`# pasted\n${later.ruleInLog()}\n`);
   expect(await first(later)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   expect(later.upstream.count('tokens')).toBe(asked);
-  // It stays accepted without the rule.
   await later.apply('');
   await later.bring({});
   expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
@@ -233,7 +232,6 @@ it('a rule that hides a row hides its held-back values, and does not count as a 
   expect(await gateway.tokens()).toHaveLength(10);
   expect(gateway.heldBackRows()).toEqual([0, 0]);
   expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
-  // The row is guarded nevertheless.
   await gateway.apply('');
   expect(await gateway.tokens()).toHaveLength(11);
   expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });

@@ -40,7 +40,6 @@ it.each<[string, Rows, Rows, readonly number[]]>([
   const gateway = await start(before);
   const held = listed.filter((number) => !(number === 2 && after.includes(TWO)));
   expect(await bring(gateway, after)).toEqual({ listed, held });
-  // The new token waits, and is not found by its key.
   const { data } = await gateway.query('{ token(chainKey: "a", address: "0x3") { symbol } }');
   expect(data).toEqual({ token: null });
   const count = await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
@@ -147,7 +146,6 @@ it.each<[string, string, readonly Rows[], number]>([
   expect(gateway.heldBackRows()).toEqual([0, rows]);
   const [address = 0, symbol = 0] = await inMetrics();
   expect(address + symbol).toBe(rows);
-  // A rule about another token decides nothing.
   await gateway.apply('keep a:0x2 address 0x2\nkeep a:0x2 symbol USDC');
   expect(await inMetrics()).toEqual([address, symbol]);
   await gateway.apply(rule);

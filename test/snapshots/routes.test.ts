@@ -1,5 +1,4 @@
 /** Routes agree with the token listing, and their requests are shared fairly among clients. */
-
 import { expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -28,7 +27,6 @@ const LISTED = [
   ...Array.from({ length: 100 }, (_, index) => tokenRow('c', `0x${(index + 100).toString(16)}`)),
 ];
 
-/** Starts a gateway with its listings. Its upstream answers requests for routes by `routes(address)`. */
 async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
   upstream.plan('routes', (_response, { url }) => routes(addressIn(url)));
@@ -48,7 +46,6 @@ async function serve(routes: (address: string) => Answer, config: TestGatewayOpt
 
 const addressIn = (url = '') => url.replace(/.*srcToken=/, '');
 
-/** The address of one of the tokens on chain `c`. */
 const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
 
 const one = () => json({ tokens: [tokenRow('b', '0x2')] });

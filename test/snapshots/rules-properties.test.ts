@@ -36,9 +36,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
 });
 const step = fc.record({
   after: fc.constantFrom(1 / 60, 1, 6, 12, 23, 30).map((hours) => hours * HOUR),
-  /** Null removes the row. */
   changes: fc.array(fc.tuple(fc.constantFrom(...ADDRESSES), fc.option(facts, { freq: 2 })), { maxLength: 3 }),
-  /** A rule that is added, or deleted if it is there. */
   rule: fc.option(fc.constantFrom(...RULES), { freq: 4 }),
   /** Whether another gateway gets the listing, or the rules are read again. */
   isGuardedAgain: fc.boolean(),
@@ -145,7 +143,6 @@ async function run(steps: readonly Step[]): Promise<void> {
 
 const ruleOn = (name: string) => RULES.find(({ address, fact }) => `${address} ${fact}` === name) ?? null;
 
-/** A step with a restart after it. */
 function at(hours: number, changes: Step['changes'], rule?: string): Step {
   return {
     after: hours * HOUR,

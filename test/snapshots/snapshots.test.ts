@@ -1,5 +1,4 @@
 /** Listings are refreshed in the background, one refresh at a time, and their status says how old they are. */
-
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Chain } from '../../src/domain/listing.js';
@@ -36,7 +35,6 @@ interface Status {
 
 const listingAt = (usd: number) => json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
 
-/** Creates a gateway whose upstream answers requests for the token listing by `tokens`. */
 async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
   upstream.plan('tokens', tokens);
@@ -52,7 +50,6 @@ it('refreshes run in the background, and requests are answered at once from the 
   await expect.poll(() => upstream.count('tokens')).toBe(2);
   const priceNow = async () => (await query<Tokens>(PRICES)).data?.tokens[0]?.price?.usd;
   expect(await priceNow()).toBe(1);
-  // An operation reads the same snapshot from its beginning to its end.
   const { loaders } = (await createContexts({ snapshots }))();
   const begun = await loaders.tokensListed(undefined);
   release();

@@ -22,7 +22,6 @@ import {
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
-/** Only between `a 0x1` and `b 0x1` there are routes in both directions. */
 const NETWORK: Network = {
   'a 0x1': ['b 0x1', 'c 0x1'],
   'b 0x1': ['a 0x1'],
@@ -32,7 +31,6 @@ const NETWORK: Network = {
 const TOKENS = Object.keys(NETWORK);
 const HOUR = 3_600_000;
 
-/** A gateway that sweeps the network, with its date stopped. `answer` replaces the answers for some tokens. */
 async function sweep(answer: (token: string) => Answer | undefined = () => undefined, options = {}) {
   const date = stopDate();
   const upstream = await startSweptUpstream(NETWORK);
@@ -40,7 +38,6 @@ async function sweep(answer: (token: string) => Answer | undefined = () => undef
   return { date, upstream, gateway: await startSweeping(upstream, options) };
 }
 
-/** As `sweep`, after the first sweep. */
 async function startSwept(answer?: (token: string) => Answer | undefined, options: TestGatewayOptions = {}) {
   const swept = await sweep(answer, options);
   await untilComplete(swept.gateway);
@@ -107,7 +104,6 @@ it('sources tell that they are incomplete, and how old they are, while answers a
   clock.advance(50);
   await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(2);
   await manyRounds();
-  // The oldest of all answers counts.
   expect((await askSources(gateway, 'a 0x1')).data?.sources).toMatchObject({
     isComplete: false,
     asOf: firstAt,

@@ -45,7 +45,6 @@ async function startSmallUpstream(): Promise<FakeUpstream> {
   });
 }
 
-/** A directory with the listings of a gateway, and its upstream, which now fails. */
 async function fill() {
   const directory = temporaryDirectory();
   const upstream = await startSmallUpstream();
@@ -152,7 +151,6 @@ it('a listing that cannot be written is logged and shown, although the other one
   await expect.poll(() => upstream.count('chains')).toBeGreaterThan(asked + 5);
   expect(told()).toHaveLength(1);
   expect(await sampleOf(gateway, 'gateway_listings_stored')).toBe(0);
-  // The directory is created again, too.
   rmSync(directory, { recursive: true });
   await expect.poll(() => sampleOf(gateway, 'gateway_listings_stored')).toBe(1);
   await expect.poll(() => existsSync(tokens)).toBe(true);

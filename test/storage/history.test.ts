@@ -45,7 +45,6 @@ it('two different token lists never have one version, although rules or upstream
     gateway = await restart(gateway, { upstream: upstream ?? (await startFakeUpstream(listings)) });
     return note(gateway);
   };
-  // The tokens are the same, and so is the version.
   expect(await startWith(rows(1, 2))).toMatchObject({ major: 3 });
   expect(await startWith(rows(1))).toMatchObject({ major: 4 });
   expect(await startWith([], first)).toMatchObject({ major: 5 });
@@ -109,7 +108,6 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
       return list.list;
     };
     expect((await expectSame(gateways)).version).toEqual({ major: 1, minor: 0, patch: 0 });
-    // The gateways refresh in turn.
     const steps = [rows(1, 2, 3, 4), rows(2, 3, 4), rows(2, 3, 4), rows(2, 3, 5)];
     for (const [nth, tokens] of steps.entries()) {
       upstream.plan('tokens', json({ tokens }));
@@ -172,14 +170,12 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
       await refresh(first);
     }
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 0, patch: 0 });
-    // Redis loses its data, and a new gateway writes first.
     await redis.kill();
     upstream.plan('tokens', json({ tokens: rows(1, 7) }));
     const second = await join();
     await second.query('{ chains { chainKey } tokens { symbol } }');
     await redis.start();
     await expect.poll(async () => (await changesSince(first, null)).changed.length).toBe(2);
-    // The first gateway has the higher version, and shares it at its next refresh.
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 1, patch: 0 });
     expect((await changesSince(first, cursor)).changed.map((token) => token.address)).toContain(address(7));
     const { takenAt } = statusOf(second).tokens;

@@ -19,7 +19,6 @@ import { codesOf, type TestGateway } from '../support/test-gateway.js';
 
 const HOUR = 3_600_000;
 const PATIENT = { config: { tokensFreshMs: 600_000 } };
-/** A wrong listing that the upstream sends for a while. */
 const GLITCH = json({
   tokens: SYMBOLS.map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol, decimals: 18 })),
 });
@@ -43,7 +42,6 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       // lost it. So wait for the message. If it comes still later, on a busy machine, the new gateway gets
       // the good snapshot, and the next try follows.
       await sleep(1_000);
-      // Redis has lost all data, as after a restart, but the connections stay.
       await redis.client.flushall();
       const joined = await join();
       await expect.poll(() => statusOf(joined).tokens.state).toBe('FRESH');

@@ -1,5 +1,4 @@
 /** Gateways with one Redis share snapshots, failures, routes and limits, and cost the upstream as much as one. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -110,7 +109,6 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const begun = [refreshes([deaf], 'tokens', 'peer'), refreshes(gateways, 'tokens', 'upstream')] as const;
     await expect.poll(() => refreshes([deaf], 'tokens', 'peer') - begun[0]).toBeGreaterThan(2);
-    // The other gateway fetched several listings meanwhile.
     expect(refreshes(gateways, 'tokens', 'upstream') - begun[1]).toBeGreaterThan(4);
     expect(refreshes([deaf], 'tokens', 'upstream')).toBe(0);
   });

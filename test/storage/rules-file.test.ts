@@ -134,7 +134,6 @@ it('a file of rules has each of its errors logged once, and their end', async ()
   const errors = () => logged.filter(({ level }) => level === 'error').length;
   writeFileSync(path, 'broken');
   await expect.poll(errors).toBe(1);
-  // The same error in another file.
   writeFileSync(path, 'broken\n# comment');
   await sleep(SOME_LOOKS_MS);
   expect(errors()).toBe(1);

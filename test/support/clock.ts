@@ -2,7 +2,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, vi } from 'vitest';
 
-/** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
 export type StoppedClock = ReturnType<typeof stopClock>;
 
 const real = () => Performance.prototype.now.call(performance);

@@ -1,7 +1,6 @@
 /** Starts something once for all tests of a file or `describe`, and ends it after them. */
 import { afterAll, beforeAll } from 'vitest';
 
-/** Registers a function that ends something, at the end of a test or of several. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
 /** Call it outside of hooks. The functions that the result registers are called after the tests, the last one first. */

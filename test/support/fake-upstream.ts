@@ -22,7 +22,6 @@ export interface SeenRequest {
 
 export type FakeUpstream = Awaited<ReturnType<typeof startFakeUpstream>>;
 
-/** Rows as the upstream would send them, valid or not. */
 export interface FakeListings {
   readonly chains?: readonly unknown[];
   readonly tokens?: readonly unknown[];

@@ -1,5 +1,4 @@
 /** The built gateway as a process of its own, as `npm start` runs it. */
-
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type AtEnd, share } from './ends.js';

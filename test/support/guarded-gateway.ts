@@ -19,11 +19,9 @@ interface GuardedRow {
   readonly heldBack: readonly { readonly fact: string; readonly since: string }[];
 }
 
-/** A gateway that refreshes its listings only when a test calls `bring`. */
 export type GuardedGateway = Awaited<ReturnType<typeof startGuarded>>;
 
 interface GuardedOptions extends TestGatewayOptions {
-  /** The clock of another gateway, if both are to share it. */
   readonly clock?: StoppedClocks;
 }
 
@@ -52,7 +50,6 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     ...gateway,
     clock,
     config,
-    /** Advances the clock by `afterMs`, and refreshes both listings with these rows. */
     async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
       clock.advance(afterMs);
       for (const name of ['chains', 'tokens'] as const) {

@@ -37,7 +37,6 @@ export const tokens = [
   tokenRow('base', SHOWN, { symbol: 'BASED', name: 'Base coin' }),
   tokenRow('base', NATIVE, { symbol: 'ETH', name: 'Ether', decimals: 18 }),
 ];
-/** The routes from each token: all listed tokens, and some unlisted ones. */
 const routes = [
   ...tokens,
   tokenRow('base', UNLISTED, { symbol: 'UNLISTED' }),

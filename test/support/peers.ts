@@ -29,7 +29,6 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
     upstream,
     gateways,
     join,
-    /** The full name of a key in Redis: the prefix of these gateways, and a name such as `tokens:snapshot`. */
     key: (name: string) => prefixOf(upstream.url) + name,
   };
 }
@@ -46,7 +45,6 @@ export async function snapshotOf(url: string, rows: readonly unknown[], takenAt:
   return { takenAt, text: text.toString() };
 }
 
-/** Starts an upstream whose token listing has another price, and so another digest, in each response. */
 export async function startMovingUpstream(): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream();
   upstream.plan('tokens', moving());
@@ -71,7 +69,6 @@ export function moving(others: readonly object[] = []): Answer {
   };
 }
 
-/** How many refreshes of a listing had this outcome, in all of these gateways together. */
 export function refreshes(gateways: readonly TestGateway[], listing: string, outcome: string): number {
   const ended = gateways.flatMap((gateway) => gateway.refreshes);
   return ended.filter((each) => each.listing === listing && each.outcome === outcome).length;

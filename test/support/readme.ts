@@ -13,7 +13,6 @@ interface Block {
   readonly text: string;
 }
 
-/** Languages of blocks that cannot be run. */
 const PICTURES = ['mermaid'];
 
 /** The paths of all READMEs and guides, from the project's folder. */

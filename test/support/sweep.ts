@@ -1,5 +1,4 @@
 /** An upstream with a network of routes, and a gateway that sweeps them. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -31,7 +30,6 @@ function tokenOf(url = ''): string {
   return `${searchParams.get('srcChainKey')} ${searchParams.get('srcToken')}`;
 }
 
-/** Starts an upstream that lists the source tokens of the network and has its routes. */
 export async function startSweptUpstream(network: Network) {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
   const swept = {
@@ -95,7 +93,6 @@ export function askSources(
   return query(SOURCES, { dstChainKey, dstToken });
 }
 
-/** The sources as "chain address", or the codes of the errors. */
 export async function sourcesOf(gateway: TestGateway, token: string) {
   const { data, errors } = await askSources(gateway, token);
   if (errors) return errors.map(({ extensions }) => extensions?.code);
@@ -112,7 +109,6 @@ export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Prom
   }
 }
 
-/** Waits for this many requests, and advances the clock by this time in each round. */
 export const untilAsked = (
   { asked }: { readonly asked: () => readonly unknown[] },
   count: number,

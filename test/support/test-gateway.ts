@@ -125,7 +125,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     upstream,
     metrics,
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
-    /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
     refreshes: refreshes as readonly (typeof refreshes)[number][],
     logged,
@@ -135,7 +134,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   };
 }
 
-/** The response of GraphQL Yoga to a request, or a refusal. */
 export async function answerOf(gateway: Gateway, request: Request, client?: string): Promise<Response> {
   const { method, url, headers } = request;
   const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });

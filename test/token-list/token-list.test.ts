@@ -1,5 +1,4 @@
 /** The token list fits the schema of Uniswap, counts the omitted tokens, is made once for each change, and has its version. */
-
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createTokenListHandler } from '../../src/token-list/handler.js';
@@ -167,7 +166,6 @@ it('the token list says when it is made from a stale listing', async () => {
 });
 
 const mixedCase = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
-/** A token that is in every listing, so that the list is never empty. */
 const ANCHOR = tokenRow('a', mixedCase(0));
 
 /** One change for each part of the version: a token is added, changed, removed. */
@@ -195,7 +193,6 @@ const token = fc
 const tokens = fc
   .uniqueArray(token, { maxLength: 6, selector: (row) => `${row.chainKey} ${row.address.toLowerCase()}` })
   .map((rows) => [ANCHOR, ...rows]);
-/** The chains. The chainId and the type of one chain change. */
 const chains = fc
   .record({ chainId: fc.constantFrom(8, 9), type: fc.constantFrom('evm', 'tron') })
   .map(({ chainId, type }) => [

@@ -57,7 +57,6 @@ async function serve({ config, ...options }: TestGatewayOptions = {}) {
     v1,
     successor,
     service: () => service,
-    /** How many log lines report a failover, and how many failovers the metrics count. */
     failovers: async () => [
       gateway.logged.filter(({ msg }) => msg.includes('says that it is gone')).length,
       (await sampleOf(gateway, CHANGEOVERS)) ?? 0,

@@ -35,7 +35,6 @@ function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void
   upstream.plan('tokens', (_response, { url }) => (pageTokenOf(url) ? further : first));
 }
 
-/** A whole gateway with the successor as its upstream, which has one chain and one token unless others are given. */
 async function serve(
   listings: Parameters<typeof startFakeSuccessor>[0] = {},
   config: TestGatewayOptions['config'] = {},

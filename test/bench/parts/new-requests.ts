@@ -22,7 +22,6 @@ const CHECKED_SERIES = 9;
 /** The goal: during all measurements of known documents, the upstream gets at most this many requests. */
 const MOST_REFRESHES = 40;
 
-/** Measures the gateway beside another server, which gets requests of the same kind. */
 async function contestOf(
   { name, connections, series }: NewVariables,
   gateway: Target,

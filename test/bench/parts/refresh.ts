@@ -86,7 +86,6 @@ function requestsTo({ url }: Target, listed: number): () => Promise<void> {
   };
 }
 
-/** Watches a probed gateway until this many refreshes have ended, or until the time limit. */
 async function watchLoop(upstream: Target, gateway: Target, wanted: number, meanwhile: () => Promise<void>) {
   await blocks(gateway);
   const began = performance.now();

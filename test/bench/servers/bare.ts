@@ -2,7 +2,6 @@
 import { createServer } from 'node:http';
 import { serve } from './serve.js';
 
-/** The answers of this server, which it gets as JSON by a PUT request. */
 export interface BareAnswers {
   readonly contentType: string;
   readonly answers: readonly (readonly [requestBody: string, answer: string])[];

@@ -18,11 +18,9 @@ const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
 
 export const areRoutersMissing = isMissing(ARE_INSTALLED, `composers and routers (${INSTALL})`);
 
-/** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
   readonly address: string;
   readonly output: () => string;
-  /** The proxy in front of the gateway, whose address routers use. */
   readonly gateway: CountingProxy;
   readonly stats: { readonly url: string };
 }
@@ -52,7 +50,6 @@ export async function runScript(name: string, ...args: readonly string[]): Promi
   return stdout;
 }
 
-/** The supergraph that Mesh composes with the configuration of the guide. */
 export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
   // Inside the folder of the packages, so that the recipe can import them.
   const folder = mkdtempSync(`${PACKAGES}node_modules/.mesh-`);
@@ -132,7 +129,6 @@ async function startCountingProxy(target: string, atEnd: AtEnd) {
   }, atEnd);
   return {
     url,
-    /** The requests since the last call. */
     passed() {
       const since = passed;
       passed = [];

@@ -14,7 +14,6 @@ async function keysOf(args: string): Promise<string[]> {
 const demoKeys = (isMeant: (chain: (typeof demoChains)[number]) => boolean) =>
   demoChains.filter(isMeant).map(({ chainKey }) => chainKey);
 
-/** What people type in place of the key of a chain. */
 const MEANT: Readonly<Record<string, string>> = {
   ...{ kaia: 'klaytn', bnb: 'bsc', 'BNB Chain': 'bsc', bnbchain: 'bsc', vana: 'islander', '0g': 'og' },
   ...{ hyperevm: 'hyperliquid', 'zksync-era': 'zksync', op: 'optimism', opmainnet: 'optimism' },

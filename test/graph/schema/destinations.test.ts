@@ -42,7 +42,6 @@ const ROUTES = [
   tokenRow('base', '0xb2'),
 ];
 
-/** The routes above as a client sees them, without the source chain. */
 const GROUPS = [
   {
     ...{ chainKey: 'base', chain: { name: 'Base' } },

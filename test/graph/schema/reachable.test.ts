@@ -17,7 +17,6 @@ const LISTED = [
   tokenRow('c', `${HEX}C1`, { symbol: 'USDC', name: 'USD Coin', isBridgeable: false }),
   tokenRow('c', `${HEX}C2`, { symbol: 'WETH', name: 'Wrapped Ether' }),
 ];
-/** Routes with a row on the source chain, a row that is not listed, and a row with another name than in the listing. */
 const ROUTES = [
   tokenRow('a', `${HEX}A2`, { symbol: 'USDT' }),
   tokenRow('b', `${HEX}b2`, { symbol: 'USDT', name: 'Another name' }),

@@ -7,7 +7,6 @@ export type Header = readonly [name: string, value: string];
 export interface PlainRequest {
   readonly method: string;
   readonly target: string;
-  /** The headers in addition to Host and Content-Length. */
   readonly headers: readonly Header[];
   readonly body?: string;
 }
@@ -15,7 +14,6 @@ export interface PlainRequest {
 /** Bytes for a new connection, in the parts in which they are sent. Each character is one byte. */
 export interface RawBytes {
   readonly writes: readonly string[];
-  /** True: the client cuts the connection off. False: it waits for the end of the connection. */
   readonly isCut: boolean;
   readonly answersAtLeast: number;
 }
@@ -32,7 +30,6 @@ export function headOf(method: string, target: string, headers: readonly Header[
 
 const MAX_SHOWN = 4_000;
 
-/** The exchange, with a short text for the report of fast-check. */
 export function reported<Sent extends Exchange>(exchange: Sent): Sent {
   const [all, name] =
     'writes' in exchange

@@ -108,7 +108,6 @@ const manyAtOnce: fc.Arbitrary<RawBytes> = pipelined.map((all) => ({
   isCut: false,
   answersAtLeast: all.length + 1,
 }));
-/** The client disconnects during a request, or during the answer to an expensive one. */
 const cutOff: fc.Arbitrary<RawBytes> = fc
   .tuple(dear, fc.constantFrom(1, 1, 0.9, 0.5, 0.1))
   .map(([bytes, share]) => ({

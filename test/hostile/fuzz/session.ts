@@ -15,7 +15,6 @@ import type { Exchange, PlainRequest, RawBytes } from './exchange.js';
 const HOUR = '3600000';
 /** After this time an answer counts as lost, in milliseconds. The gateway itself ends connections only after 30 s. */
 const ANSWER_WITHIN_MS = 25_000;
-/** The time between sending and cutting the connection, so that some bytes have been read. */
 const CUT_AFTER_MS = 2;
 
 /** All codes but INTERNAL_SERVER_ERROR, which is always a fault. */
@@ -25,7 +24,6 @@ const CODES: ReadonlySet<unknown> = new Set(Object.keys(codes));
 interface Outcome {
   readonly faults: readonly string[];
   readonly statuses: readonly number[];
-  /** CPU time of the main thread from sending to the last answer, in milliseconds. */
   readonly cpuMs: number;
 }
 
@@ -61,7 +59,6 @@ export async function openSession(tokenCount: number, missing?: 'chains' | 'toke
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
 
-  /** Lines of the log that must not occur, and other output. */
   const complaints: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     let rest = '';
@@ -170,7 +167,6 @@ export async function openSession(tokenCount: number, missing?: 'chains' | 'toke
   };
 }
 
-/** The JSON documents in a body. @throws Error if the body is not what its content type says */
 function documentsOf(answer: Received): readonly unknown[] {
   // An answer to HEAD has no body.
   if (answer.body.byteLength === 0) return [];

@@ -1,7 +1,6 @@
 /** Generators of odd names, texts, values and sizes. Hostile requests are made from them. */
 import fc from 'fast-check';
 
-/** One of several arbitraries, with its probability in proportion to the weight. */
 export const weighted = <Value>(weight: number, arbitrary: fc.Arbitrary<Value>) => ({ weight, arbitrary });
 
 const USUAL_SIZE = 20_000;
@@ -20,14 +19,12 @@ export const many = <Item>(max: number, item: fc.Arbitrary<Item>): fc.Arbitrary<
 export const times = <Item>(count: number, make: (nth: number) => Item): Item[] =>
   Array.from({ length: count }, (_, nth) => make(nth));
 
-/** The text `core` between `depth` opening texts and as many closing texts. */
 export const nested = (depth: number, open: string, core: string, close: string): string =>
   open.repeat(depth) + core + close.repeat(depth);
 
 const words = (text: string) => fc.constantFrom(...text.split(' '));
 export const among = (texts: string): fc.Arbitrary<string> => fc.constantFrom(...texts.split('|'));
 
-/** Names that have a special meaning in JavaScript or GraphQL. */
 export const oddName = words(
   'constructor __proto__ prototype toString valueOf hasOwnProperty __defineGetter__ __typename __schema __type then length toJSON null true on fragment query id errors data extensions _ __ _entities',
 );
@@ -79,7 +76,6 @@ export function jsonOf(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(/"@raw:([^"]*)"/g, '$1');
 }
 
-/** An id or a cursor that an attacker who knows the format could forge. */
 export const opaque: fc.Arbitrary<string> = fc
   .tuple(
     fc

@@ -14,12 +14,9 @@ import {
 const addressOf = (index: number) => `0x${(index + 100).toString(16)}`;
 const LISTED = Array.from({ length: 500 }, (_, index) => tokenRow('a', addressOf(index)));
 const GOOD = json({ tokens: LISTED });
-/** An open breaker stops all requests for this long (milliseconds). */
 const OPEN_MS = 2000;
-/** After this time, failed routes are requested again (milliseconds). */
 const PAIR_PAUSE_MS = 5_001;
 
-/** Answers requests whose URL contains one of these texts, and other requests with `others`. */
 const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
   (_response, { url }) =>
