@@ -77,7 +77,7 @@ it('a change of the rules that hides nine of ten rows, or shows them again, does
 it('rules that name rows which are not listed are logged once, when there are both listings', async () => {
   const wrong = `hide ${HIDDEN_BY_KEY}\nhide base:${HIDDEN_BY_KEY},\nhide base:${HIDDEN_BY_KEY}`;
   const gateway = await start(`${wrong}\nchains base arbitrum ethereum`);
-  const warned = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
+  const warned = () => gateway.linesWith('LISTING_RULES names');
   await servedChains(gateway);
   expect(warned()).toEqual([]);
   await served(gateway);

@@ -32,7 +32,7 @@ it.each([
     expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 1 });
     expect(await gateway.sample(METRIC)).toBe(counted);
   }
-  expect(gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'))).not.toEqual([]);
+  expect(gateway.linesWith('Left out bad rows')).not.toEqual([]);
   // A rule cannot accept two values at once.
   expect(gateway.ruleInLog()).toBeUndefined();
   expect(gateway.heldBackLines()).toHaveLength(1);

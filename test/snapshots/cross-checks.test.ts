@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
-import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
+import { json, late } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
@@ -17,6 +17,8 @@ import {
 const ETHEREUM = demoChains.find(({ chainKey }) => chainKey === 'ethereum') ?? chainRow('ethereum');
 const EVIL = chainRow('evil', { chainId: 1 });
 const TOKENS = [tokenRow('ethereum', USDC), tokenRow('evil', USDC, { decimals: 18, symbol: 'EVIL' })];
+
+const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
 
 const numbersOf = async (gateway: GuardedGateway) =>
   Object.fromEntries((await gateway.chains()).map(({ chainKey, caip2 }) => [chainKey, caip2]));
@@ -43,7 +45,6 @@ it.each([
 });
 
 it('two chains with one chainId leave caip2 to the one that had it, also after a restart; if neither had it, neither gets it', async () => {
-  const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
   expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
   await gateway.bring({ chains: [two, one] });
@@ -61,7 +62,6 @@ it('two chains with one chainId leave caip2 to the one that had it, also after a
 });
 
 it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
   await gateway.bring({ chains: [two, EVIL] });
   expect(await numbersOf(gateway)).toMatchObject({ two: null });
@@ -72,7 +72,6 @@ it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', 
 });
 
 it('with HOLD_BACK_MS=never a removed chain keeps its number until a rule hides the chain', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const config = { holdBackMs: Number.POSITIVE_INFINITY };
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
   await gateway.bring({ chains: [two, EVIL] });
@@ -87,7 +86,6 @@ it('with HOLD_BACK_MS=never a removed chain keeps its number until a rule hides 
 it.each(['hide two', 'chains one'])(
   'after "%s", the only shown chain gets the number that no chain had, and keeps it',
   async (rule) => {
-    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
     const gateway = await startGuarded({ chains: [one, two], tokens: TOKENS });
     expect(await numbersOf(gateway)).toEqual({ one: null, two: null });
     await gateway.apply(rule);
@@ -103,9 +101,8 @@ it.each(['hide two', 'chains one'])(
 );
 
 it('the log says once which chains have no number because others claim it, and what to do', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [ETHEREUM, EVIL, one], tokens: TOKENS });
-  const lines = () => gateway.logged.filter(({ msg }) => msg.includes('caip2'));
+  const lines = () => gateway.linesWith('caip2');
   expect(lines()).toMatchObject([
     { level: 'warn', listing: 'chains', count: 1, first: ['eip155:1: ethereum, evil'] },
   ]);
@@ -120,7 +117,6 @@ it('the log says once which chains have no number because others claim it, and w
 });
 
 it('a listed chain that a rule hides keeps its number', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
   await gateway.bring({ chains: [one, two] });
   await gateway.apply('hide eip155:5');
@@ -161,18 +157,15 @@ it('native assets with disputed decimals are served without a price, reported an
 it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
   const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
   const own = tokenRow('a', USDC, { decimals: 18 });
-  const gateway = await startGuarded({
-    chains: [chainRow('a', { nativeCurrency })],
-    tokens: [ether(6), own],
-  });
+  const chains = [chainRow('a', { nativeCurrency })];
+  const gateway = await startGuarded({ chains, tokens: [ether(6), own] });
   await until(async () => gateway.heldBackRows()[1] === 1);
   expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
 });
 
 it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
-  const upstream = await startFakeUpstream(LISTINGS);
-  upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
-  const gateway = await startGuarded({}, { upstream });
+  const { chains, tokens } = LISTINGS;
+  const gateway = await startGuarded({ chains: late(200, json({ chains })), tokens });
   await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
   await expect.poll(gateway.ruleInLog).toBe(`keep a:${PLACEHOLDER} decimals 6`);
   await gateway.apply(gateway.ruleInLog() ?? '');
@@ -192,15 +185,11 @@ const pricesOf = async (gateway: GuardedGateway) =>
   (await gateway.tokens()).map(({ price }) => price?.usd ?? null);
 const NONE = GOOD.map(() => null);
 
-async function bring(gateway: GuardedGateway, rows: typeof GOOD, afterMs?: number) {
-  await gateway.bring({ tokens: rows }, afterMs);
+async function bring(gateway: GuardedGateway, rows: typeof GOOD | undefined, afterMs?: number) {
+  await gateway.bring(rows ? { tokens: rows } : {}, afterMs);
   return pricesOf(gateway);
 }
-
-async function again(gateway: GuardedGateway, afterMs?: number) {
-  await gateway.bring({}, afterMs);
-  return pricesOf(gateway);
-}
+const again = (gateway: GuardedGateway, afterMs?: number) => bring(gateway, undefined, afterMs);
 
 it('prices a thousand times as high are null until the upstream has sent them for ten minutes', async () => {
   const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });

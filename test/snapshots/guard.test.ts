@@ -21,16 +21,16 @@ const CHAIN = chainRow('a', { nativeCurrency: NATIVE });
 const CHAINS = [CHAIN, chainRow('b', { chainId: 9 })];
 const token = (number: number, changes: object = {}) =>
   numbered(number, { price: { usd: number }, ...changes });
-const rows = (count: number, from = 1) => Array.from({ length: count }, (_, index) => token(index + from));
-const [ONE, TWO, ...REST] = rows(10);
-const TOKENS = [ONE, TWO, ...REST];
+const TOKENS = Array.from({ length: 10 }, (_, index) => token(index + 1));
+const [ONE, TWO, ...REST] = TOKENS;
+const LISTINGS = { chains: CHAINS, tokens: TOKENS };
 const wrong = (decimals = 18) => ({ ...ONE, decimals });
 const first = async ({ tokens }: GuardedGateway) => (await tokens())[0];
 const asFact = (fact: string, served: string, upstream: string) =>
   expect.objectContaining({ fact, served, upstream });
 
 it('steady wrong decimals are held back: the row stays as it was, without a price, until every listing of HOLD_BACK_MS had them', async () => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+  const gateway = await startGuarded(LISTINGS);
   const since = new Date(Date.now() + MINUTE / 2).toISOString();
   const accepted = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}';
   const held = 'gateway_held_back_rows{listing="tokens",fact="decimals"}';
@@ -77,7 +77,7 @@ it.each<[string, readonly unknown[]]>([
   ['a row that cannot be read', [{ ...ONE, decimals: '18' }]],
   ['two that contradict each other', [wrong(18), wrong(6)]],
 ])('the hold-back period of a row starts again after %s', async (_what, between) => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+  const gateway = await startGuarded(LISTINGS);
   const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
   await gateway.bring({ tokens: both });
   await gateway.bring({ tokens: [...between, ...both.slice(1)] }, HOUR);
@@ -93,7 +93,7 @@ it.each<[string, readonly unknown[]]>([
 });
 
 it('the hold-back period starts again, for this row only and also after a restart, if a listing that is held back as a whole has another value', async () => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS }, onDisk());
+  const gateway = await startGuarded(LISTINGS, onDisk());
   const { snapshotDir = '' } = gateway.config;
   const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
   await gateway.bring({ tokens: both });
@@ -117,23 +117,17 @@ it('the hold-back period starts again, for this row only and also after a restar
 });
 
 it('changed decimals are never accepted if HOLD_BACK_MS is never, and at once if it is 0', async () => {
-  const never = await startGuarded(
-    { chains: CHAINS, tokens: TOKENS },
-    { config: { holdBackMs: Number.POSITIVE_INFINITY } },
-  );
+  const never = await startGuarded(LISTINGS, { config: { holdBackMs: Number.POSITIVE_INFINITY } });
   await never.bring({ tokens: [wrong(), TWO, ...REST] });
   await never.bring({}, 1000 * DAY);
   expect((await first(never))?.decimals).toBe(6);
-  const atOnce = await startGuarded(
-    { chains: CHAINS, tokens: TOKENS },
-    { clock: never.clock, config: { holdBackMs: 0 } },
-  );
+  const atOnce = await startGuarded(LISTINGS, { clock: never.clock, config: { holdBackMs: 0 } });
   await atOnce.bring({ tokens: [wrong(), TWO, ...REST] });
   expect((await first(atOnce))?.decimals).toBe(18);
 });
 
 it('the hold-back period begins with the request, even if the answer was in a cache before, as its Age says', async () => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+  const gateway = await startGuarded(LISTINGS);
   await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
   const since = new Date(Date.now()).toISOString();
   expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ since }] });
@@ -158,7 +152,7 @@ it.each<[what: string, FakeListings, fact: string, served: string, upstream: str
 ])(
   'a guarded value that changes is held back, logged, and accepted by the rule in the log: %s',
   async (_what, listings, fact, served, upstream) => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+    const gateway = await startGuarded(LISTINGS);
     const [listing, name] = listings.chains ? [0, 'chains'] : [1, 'tokens'];
     const all = async () => (listing === 0 ? gateway.chains() : gateway.tokens());
     const before = await all();
@@ -196,7 +190,7 @@ it.each<[string, FakeListings]>([
   ['another spelling of a native address', native({ address: '0xEE', name: 'n' })],
   ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
 ])('nothing is held back because of %s', async (_what, listings) => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+  const gateway = await startGuarded(LISTINGS);
   await gateway.bring(listings);
   expect(gateway.heldBackRows()).toEqual([0, 0]);
   expect(gateway.heldBackLines()).toEqual([]);

@@ -23,6 +23,7 @@ const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
 const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price: { usd: 1 } });
 const REST = numberedRows(20);
 const [ONE, ...OTHERS] = REST;
+const LISTINGS = { chains: CHAINS, tokens: REST };
 const isSnapshot = (file: string) => file.endsWith('.snapshot');
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
@@ -66,7 +67,7 @@ it('the first listing is compared with the demo data: 6 as decimals of the nativ
 });
 
 it('new rows of later listings are compared with the demo data, too; rows that it lacks are accepted', async () => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
+  const gateway = await startGuarded(LISTINGS);
   await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
   expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
   expect(await rowOf(gateway, '0x63')).toMatchObject({ decimals: 3, heldBack: [] });
@@ -85,11 +86,10 @@ it('a restart with SNAPSHOT_DIR continues a hold-back period also if the upstrea
 });
 
 it('a restart with another upstream leaves out routes to tokens with other decimals or symbols than the stored ones, also while it has no token listing', async () => {
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-  const upstream = await startFakeUpstream({ chains: CHAINS });
-  upstream.plan('tokens', status(404));
+  const before = await startGuarded(LISTINGS, onDisk());
   const other = numbered(4, { symbol: 'S2' });
-  upstream.plan('routes', json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), other, numbered(99)] }));
+  const routes = json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), other, numbered(99)] });
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: status(404), routes });
   const after = await restart(before, { upstream });
   const { data } = await after.query(
     '{ tokens(srcChainKey: "a", srcToken: "0x3") { address decimals } listings { state } }',
@@ -101,13 +101,11 @@ it('a restart with another upstream leaves out routes to tokens with other decim
 });
 
 it('a price in a route to a token that only the earlier upstream has listed is compared with its last price there', async () => {
-  const before = await startGuarded(
-    { chains: CHAINS, tokens: numberedRows(20, 1, { price: { usd: 1 } }) },
-    onDisk(),
-  );
-  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: numberedRows(18, 3) });
+  const tokens = numberedRows(20, 1, { price: { usd: 1 } });
+  const before = await startGuarded({ chains: CHAINS, tokens }, onDisk());
   const sent = [50_000, 2].map((usd, nth) => numbered(nth + 1, { price: { usd } }));
-  upstream.plan('routes', json({ tokens: sent }));
+  const routes = json({ tokens: sent });
+  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: numberedRows(18, 3), routes });
   const after = await restart(before, { upstream });
   for (const afterMs of [1_000, 2_000]) {
     const { data } = await after.query<{ tokens: object[] }>(
@@ -122,15 +120,18 @@ it('a price in a route to a token that only the earlier upstream has listed is c
   expect(upstream.routesAsked()).toHaveLength(1);
 });
 
+/** The upstream has sent these tokens, then another upstream was asked for this time, and now the first one again. */
+async function changeAndReturn(sent: readonly object[], awayMs: number) {
+  const before = await startGuarded(LISTINGS, onDisk());
+  await before.bring({ tokens: sent });
+  const between = await restart(before, { upstream: await startFakeUpstream(LISTINGS) });
+  await between.bring({ tokens: REST }, awayMs);
+  return restart(between, { upstream: before.upstream });
+}
+
 it('a change to another upstream and back begins a hold-back period anew, because nothing is known of the time between', async () => {
-  const wrong = [{ ...ONE, decimals: 18 }, ...OTHERS];
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-  await before.bring({ tokens: wrong });
-  const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
-  const between = await restart(before, { upstream: other });
-  await between.bring({ tokens: REST }, DAY - HOUR);
-  const after = await restart(between, { upstream: before.upstream });
-  await after.bring({ tokens: wrong }, HOUR);
+  const after = await changeAndReturn([{ ...ONE, decimals: 18 }, ...OTHERS], DAY - HOUR);
+  await after.bring({}, HOUR);
   expect(await rowOf(after, '0x1')).toMatchObject(HELD);
   await after.bring({}, DAY - HOUR - 1);
   expect(await rowOf(after, '0x1')).toMatchObject(HELD);
@@ -139,13 +140,7 @@ it('a change to another upstream and back begins a hold-back period anew, becaus
 });
 
 it('a change to another upstream and back begins the ten minutes of a doubted price anew', async () => {
-  const high = numbered(1, { price: { usd: 12 } });
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-  await before.bring({ tokens: [high, ...REST.slice(1)] });
-  const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
-  const between = await restart(before, { upstream: other });
-  await between.bring({ tokens: REST }, 9 * MINUTE);
-  const after = await restart(between, { upstream: before.upstream });
+  const after = await changeAndReturn([numbered(1, { price: { usd: 12 } }), ...OTHERS], 9 * MINUTE);
   await after.bring({}, MINUTE);
   expect(await rowOf(after)).toMatchObject({ price: null });
   await after.bring({}, 10 * MINUTE);
@@ -153,14 +148,13 @@ it('a change to another upstream and back begins the ten minutes of a doubted pr
 });
 
 it('a restart with another upstream hides prices ten times higher or lower than the stored ones for ten minutes', async () => {
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+  const before = await startGuarded(LISTINGS, onDisk());
   const high = { price: { usd: 12 } };
   // The last prices of these rows are remembered, though the stored rows have none.
   const [doubted, unpriced] = [numbered(3, high), numbered(4, { price: null })];
   await before.bring({ tokens: [...REST.slice(0, 2), doubted, unpriced, ...REST.slice(4)] });
   const tokens = [numbered(1, high), numbered(2, { price: { usd: 2 } }), doubted, numbered(4, high)];
-  const upstream = await startFakeUpstream({ chains: CHAINS, tokens });
-  const after = await restart(before, { upstream });
+  const after = await restart(before, { upstream: await startFakeUpstream({ chains: CHAINS, tokens }) });
   const hidden = ['0x1', '0x3', '0x4'];
   for (const address of hidden)
     expect(await rowOf(after, address)).toMatchObject({ price: null, heldBack: [] });
@@ -184,9 +178,8 @@ it('a restart with SNAPSHOT_DIR continues the hold-back period of a listing in w
 });
 
 it('a restart with SNAPSHOT_DIR keeps the old row of a replaced address listed, also if the files of another upstream have this row', async () => {
-  const first = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-  const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST });
-  const before = await restart(first, { upstream });
+  const first = await startGuarded(LISTINGS, onDisk());
+  const before = await restart(first, { upstream: await startFakeUpstream(LISTINGS) });
   await before.bring({ tokens: [numbered(99, { symbol: ONE?.symbol }), ...OTHERS] });
   const held = { price: null, heldBack: [{ fact: 'address', served: '0x1', upstream: '0x63' }] };
   expect(await rowOf(before, '0x1')).toMatchObject(held);
@@ -197,7 +190,7 @@ it('a restart with SNAPSHOT_DIR keeps the old row of a replaced address listed, 
 });
 
 it('a restart with SNAPSHOT_DIR keeps the facts, and not the rows, of a listing with a time in the future', async () => {
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+  const before = await startGuarded(LISTINGS, onDisk());
   await before.bring({ tokens: OTHERS });
   await stopGuarded(before);
   before.clock.setBack(2 * DAY);
@@ -215,7 +208,7 @@ it.each([
   ['UPSTREAM_PROFILE, at another address', true],
   ['UPSTREAM_PROFILE, at the same address', false],
 ])('a change of %s still guards accepted values', async (_what, isOther) => {
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+  const before = await startGuarded(LISTINGS, onDisk());
   const upstream = isOther ? await startFakeSuccessor() : before.upstream;
   const chains = [CHAINS[0], { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never));
   upstream.plan('chains', json({ chains }));
@@ -257,8 +250,7 @@ it('after a change from demo data to an upstream, one of two tokens with the sam
 it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
   const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, onDisk());
   first.clock.advance(HOUR);
-  const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
-  const second = await restart(first, { upstream: other });
+  const second = await restart(first, { upstream: await startFakeUpstream(LISTINGS) });
   expect(await rowOf(second, '0x1')).toMatchObject({ decimals: 6, heldBack: [] });
   const third = await restart(second, { upstream: first.upstream });
   await third.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
@@ -266,7 +258,7 @@ it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', as
 });
 
 it('a change to an upstream with far fewer rows does not hold its listing back', async () => {
-  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+  const before = await startGuarded(LISTINGS, onDisk());
   const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
   const after = await restart(before, { upstream });
   for (let usd = 1; usd < 4; usd++) {

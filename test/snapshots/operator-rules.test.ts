@@ -78,13 +78,10 @@ it('the rule "keep" of a type that the operator writes in upper case serves the 
 
 it('the rule "keep" applies in the first listing to the chain of the demo data, and not to another that claims its CAIP-2 identifier', async () => {
   const rogue = chainRow('rogue', { chainId: 1 });
-  for (const ethereum of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }].map((wrong) =>
-    chainRow('ethereum', wrong),
-  )) {
-    const gateway = await serve('keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n', {
-      chains: [ethereum, rogue],
-      tokens: RIGHT,
-    });
+  for (const wrong of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }]) {
+    const chains = [chainRow('ethereum', wrong), rogue];
+    const rules = 'keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n';
+    const gateway = await serve(rules, { chains, tokens: RIGHT });
     expect(await gateway.chains()).toMatchObject([
       { chainKey: 'ethereum', chainId: 1, chainType: 'evm', caip2: 'eip155:1', heldBack: [{}] },
       { chainKey: 'rogue', caip2: null, heldBack: [] },
@@ -106,23 +103,20 @@ it('the rule "keep" applies after a restart to the chain that has its CAIP-2 ide
   expect((await after.chains())[0]).toMatchObject(kept);
 });
 
-it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
-  const gateway = await serve('keep a:0x63 decimals 6\n');
-  gateway.upstream.plan('routes', json({ tokens: [numbered(99, { decimals: 18 }), RIGHT[1]] }));
-  const routes =
-    '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
-  const { data } = await gateway.query<{ destinations: object[] }>(routes);
-  expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
-});
-
-it('the rule "keep" of a symbol leaves out routes to a token with another one, even if the token is not listed', async () => {
-  const gateway = await serve('keep a:0x63 symbol S99\n');
-  gateway.upstream.plan('routes', json({ tokens: [numbered(99, { symbol: 'OTHER' }), RIGHT[1]] }));
-  const routes =
-    '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
-  const { data } = await gateway.query<{ destinations: object[] }>(routes);
-  expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
-});
+it.each([
+  ['decimals 6', { decimals: 18 }],
+  ['symbol S99', { symbol: 'OTHER' }],
+])(
+  'the rule "keep" of %s leaves out routes to a token with another one, even if the token is not listed',
+  async (kept, changes) => {
+    const gateway = await serve(`keep a:0x63 ${kept}\n`);
+    gateway.upstream.plan('routes', json({ tokens: [numbered(99, changes), RIGHT[1]] }));
+    const routes =
+      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
+    const { data } = await gateway.query<{ destinations: object[] }>(routes);
+    expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
+  },
+);
 
 it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
   const counts = async () =>
@@ -186,10 +180,8 @@ it('without the rule "keep" its value is not served any more, but the last accep
 it.each([false, true])(
   'without the rule "keep" the hold-back period begins anew, also if the gateway was stopped meanwhile: %s',
   async (isStopped) => {
-    const config = {
-      snapshotDir: temporaryDirectory(),
-      listingRules: temporaryFile('keep a:0x1 decimals 6\n'),
-    };
+    const listingRules = temporaryFile('keep a:0x1 decimals 6\n');
+    const config = { snapshotDir: temporaryDirectory(), listingRules };
     const before = await startGuarded(LISTINGS, { config });
     await before.bring({ tokens: WRONG });
     await before.bring({}, 2 * DAY);

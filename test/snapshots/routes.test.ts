@@ -28,16 +28,18 @@ const LISTED = [
 ];
 
 async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
-  upstream.plan('routes', (_response, { url }) => routes(addressIn(url)));
   const gateway = await createTestGateway({
-    upstream,
+    listings: {
+      chains: [chainRow('a')],
+      tokens: LISTED,
+      routes: (_response, { url }) => routes(addressIn(url)),
+    },
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
     hasListings: true,
   });
   return {
     ...gateway,
-    asked: () => upstream.routesAsked().map(({ url }) => addressIn(url)),
+    asked: () => gateway.upstream.routesAsked().map(({ url }) => addressIn(url)),
     async queryAs<Data>(client: string, query: string): Promise<Answered<Data>> {
       return (await (await gateway.post({ query }, {}, client)).json()) as Answered<Data>;
     },
@@ -84,9 +86,11 @@ it.each([
 });
 
 it('routes do not depend on the letter case that was asked for before the first listing', async () => {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-  upstream.plan('tokens', status(404));
-  upstream.plan('routes', (_response, { url }) => (addressIn(url) === BIG ? one() : json({ tokens: [] })));
+  const upstream = await startFakeUpstream({
+    chains: [chainRow('a')],
+    tokens: status(404),
+    routes: (_response, { url }) => (addressIn(url) === BIG ? one() : json({ tokens: [] })),
+  });
   const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
   expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
   upstream.plan('tokens', json({ tokens: LISTED }));
@@ -120,7 +124,7 @@ it('routes from unlisted tokens are requested after those from listed tokens whi
 
 it('rows of routes with other decimals than in the listing are left out, counted and logged once', async () => {
   const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
-  const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
+  const { query, metrics, linesWith } = await serve(() => json({ tokens: rows }));
   for (let asked = 0; asked < 3; asked++) {
     const answer = await query('{ destinations(srcChainKey: "a", srcToken: "0x64") { chainKey } }');
     expect(answer).toEqual({ data: { destinations: null } });
@@ -129,8 +133,7 @@ it('rows of routes with other decimals than in the listing are left out, counted
     });
   }
   expect((await metrics.expose()).text).toMatch(/^gateway_route_rows_conflicting_total 1$/m);
-  const told = logged.filter(({ msg }) => msg.includes('other decimals'));
-  expect(told).toMatchObject([
+  expect(linesWith('other decimals')).toMatchObject([
     { level: 'warn', rows: 1, first: [expect.stringMatching(/^b:0x0{39}2: 18, listed with 6$/)] },
   ]);
 });
@@ -294,13 +297,11 @@ const rows = [
 ];
 
 it.each([
-  ['', json({ tokens: LISTED })],
+  ['', LISTED],
   [', also while there is no token listing', status(404)],
 ])('unlisted rows of routes need the decimals of the demo data%s', async (_when, listing) => {
-  const upstream = await startFakeUpstream();
-  upstream.plan('tokens', listing);
-  upstream.plan('routes', json({ tokens: rows }));
-  const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+  const listings = { tokens: listing, routes: json({ tokens: rows }) };
+  const { query } = await createTestGateway({ listings, config: { upstreamRetries: 0 } });
   expect(await query(pair('0x64'))).toEqual({
     data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
   });
@@ -322,12 +323,12 @@ it('clients take turns, however many requests one of them has, and share request
 });
 
 it('clients are refused when too many wait: first the client with most requests, logged at debug', async () => {
-  const { queryAs, logged } = await serve(one, { upstreamRequestsPerSecond: 1 });
+  const { queryAs, linesWith } = await serve(one, { upstreamRequestsPerSecond: 1 });
   const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-  await expect.poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length).toBeGreaterThan(5);
+  await expect.poll(() => linesWith('was not sent').length).toBeGreaterThan(5);
   const modest = queryAs('10.0.0.2', pair(hexOf(60)));
   expect(await modest).toEqual({ data: { tokens: [{ address: '0x2' }] } });
-  const refusals = logged.filter(({ msg }) => msg.includes('was not sent'));
+  const refusals = linesWith('was not sent');
   for (const line of refusals) expect(line).toMatchObject({ level: 'debug', code: 'UPSTREAM_RATE_LIMITED' });
   expect(refusals.some(({ err }) => err)).toBe(false);
   // The test does not wait for the other answers: they would take half a minute.
@@ -351,7 +352,7 @@ it('routes that fail are logged in one line at warn, without a stack, however ma
 
 it('routes that fail are requested again after five seconds, and after a success when they are no longer fresh', async () => {
   let answer = status(500);
-  const { query, asked, logged } = await serve(() => answer, { destinationsFreshMs: 100 });
+  const { query, asked, linesWith } = await serve(() => answer, { destinationsFreshMs: 100 });
   const clock = stopClock();
   const codes = async () => codesOf(await query(pair('0x64')));
   const advance = async (ms: number) => {
@@ -365,7 +366,7 @@ it('routes that fail are requested again after five seconds, and after a success
     expect(asked()).toHaveLength(requests);
     await advance(2);
   }
-  expect(logged.filter(({ msg }) => msg.includes('could not be fetched'))).toHaveLength(2);
+  expect(linesWith('could not be fetched')).toHaveLength(2);
   answer = one();
   expect(await codes()).toEqual([]);
   await advance(101);
@@ -395,8 +396,7 @@ it('an answer that is larger than the cache of routes is requested once, and rep
 });
 
 it('routes whose client has left are fetched all the same: it gets them at once when it asks again', async () => {
-  const upstream = await startFakeUpstream({ tokens: LISTED });
-  upstream.plan('routes', one());
+  const upstream = await startFakeUpstream({ tokens: LISTED, routes: one() });
   const { address, ask, executed } = await startServer({
     upstream,
     config: { ...FRESH, upstreamRequestsPerSecond: 2 },

@@ -16,7 +16,6 @@ import {
   late,
   stall,
   startFakeSuccessor,
-  startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
@@ -36,9 +35,7 @@ interface Status {
 const listingAt = (usd: number) => json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
 
 async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-  upstream.plan('tokens', tokens);
-  return createTestGateway({ upstream, config, firstPauseMs });
+  return createTestGateway({ listings: { chains: [chainRow('a')], tokens }, config, firstPauseMs });
 }
 
 it('refreshes run in the background, and requests are answered at once from the snapshots', async () => {
@@ -86,10 +83,10 @@ it('refreshes count the interval from the request, so that a slow upstream does 
 
 it('refreshes log once that the tokens are too many for the promised speed', async () => {
   const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
-  const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
+  const { query, linesWith, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
   await query(PRICES);
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
-  expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
+  expect(linesWith('no speed is promised')).toHaveLength(1);
 });
 
 it('a failed refresh is repeated after growing pauses, until one succeeds', async () => {
@@ -119,12 +116,12 @@ it.each([
     const successor = await startFakeSuccessor();
     onTestFinished(successor.close);
     successor.plan('tokens', status(410));
-    const { query, logged } = await serve(status(410), {
+    const { query, linesWith } = await serve(status(410), {
       upstreamProfile,
       upstreamSuccessorUrl: successor.url,
     });
     await query(PRICES);
-    const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
+    const [line] = linesWith('The tokens listing could not be refreshed');
     expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
   },
 );

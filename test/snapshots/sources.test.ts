@@ -44,7 +44,6 @@ async function startSwept(answer?: (token: string) => Answer | undefined, option
   return swept;
 }
 
-const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 const metricsOf = async ({ metrics }: TestGateway) => (await metrics.expose()).text;
 const destinationsOf = ({ query }: TestGateway, token: string) => {
   const [chainKey, address] = token.split(' ');
@@ -235,7 +234,7 @@ it.each([
   await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
   clock.advance(50);
   await expect
-    .poll(() => linesOf(gateway, `stops for ${pauseMs / 1_000} seconds`))
+    .poll(() => gateway.linesWith(`stops for ${pauseMs / 1_000} seconds`))
     .toMatchObject([{ code, known: 1 }]);
   upstream.planRoutes(routesOf(NETWORK));
   clock.advance(pauseMs - 1_000);
@@ -255,7 +254,7 @@ it('the sweep stops for growing pauses while all requests get 410; sources witho
   await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_GONE']);
   expect((await askSources(gateway, 'b 0x1')).data).toEqual({ sources: null });
   for (const [index, seconds] of [60, 120, 240].entries()) {
-    await expect.poll(() => linesOf(gateway, `stops for ${seconds} seconds`)).toHaveLength(1);
+    await expect.poll(() => gateway.linesWith(`stops for ${seconds} seconds`)).toHaveLength(1);
     expect(upstream.asked()).toEqual(TOKENS.slice(0, index + 1));
     expect(await metricsOf(gateway)).toContain('gateway_sweep_stopped 1\n');
     clock.advance(seconds * 1_000);
@@ -287,7 +286,7 @@ it('failed requests of the sweep are repeated once after the others; without an 
 it('the sweep stops if the map is full, with a line in the log', async () => {
   const tooMany = json({ tokens: Array.from({ length: 50_001 }, (_, nth) => rowOf(`b 0x${nth}`)) });
   const { upstream, gateway } = await sweep((token) => (token === 'c 0x2' ? tooMany : undefined));
-  await expect.poll(() => linesOf(gateway, 'The map of routes is full')).toHaveLength(1);
+  await expect.poll(() => gateway.linesWith('The map of routes is full')).toHaveLength(1);
   expect(upstream.asked()).toEqual(TOKENS);
   expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
   expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({ isComplete: false });

@@ -27,20 +27,26 @@ export interface FakeListings {
   readonly tokens?: readonly unknown[];
 }
 
-type Planned = 'chains' | 'tokens' | 'routes';
+/** The rows of each listing, or the answers to requests for them and for routes. */
+export interface FakeAnswers {
+  readonly chains?: readonly unknown[] | Answer;
+  readonly tokens?: readonly unknown[] | Answer;
+  readonly routes?: Answer;
+}
 
 /** A timer records the time every BEAT_MS, and the last BEATS times are stored. */
 const BEAT_MS = 20;
 const BEATS = 5;
 
 /** @param atEnd registers the function that closes it. It is not needed for a test gateway, which closes its upstream */
-export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEnd = () => {}) {
-  const { chains, tokens } = listings;
+export async function startFakeUpstream(answers: FakeAnswers = {}, atEnd: AtEnd = () => {}) {
+  const { chains = DEMO_CHAINS, tokens = DEMO_TOKENS, routes } = answers;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
-    ['chains', chains ? json({ chains }) : DEMO_CHAINS],
-    ['tokens', tokens ? json({ tokens }) : DEMO_TOKENS],
+    ['chains', typeof chains === 'function' ? chains : json({ chains })],
+    ['tokens', typeof tokens === 'function' ? tokens : json({ tokens })],
   ]);
+  if (routes) plans.set('routes', routes);
   const beats = [performance.now()];
   const beat = setInterval(() => {
     beats.push(performance.now());
@@ -69,7 +75,7 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
   atEnd(close);
   await listen(0);
   const { port } = server.address() as AddressInfo;
-  const plan = (path: Planned, answer: Answer) => void plans.set(path, answer);
+  const plan = (path: keyof FakeAnswers, answer: Answer) => void plans.set(path, answer);
   return {
     /** Base address with a version segment, without a trailing slash. */
     url: `http://127.0.0.1:${port}/v1`,
@@ -79,7 +85,7 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
     plan,
     /** Plans an answer that the last request gets only when the returned function is called. */
-    hold(path: Planned, answer: Answer): () => void {
+    hold(path: keyof FakeAnswers, answer: Answer): () => void {
       let release = () => {};
       plan(path, (...exchange) => {
         release = () => void respond(answer, ...exchange);
@@ -110,10 +116,10 @@ export const NEXT_TOKEN = 'pagination[nextToken]';
 /** A server like the value-transfer service, whose rows have another form and come in pages: by default in one. */
 export async function startFakeSuccessor(listings: FakeListings & { readonly pageSize?: number } = {}) {
   const { pageSize, chains, tokens } = listings;
-  const successor = await startFakeUpstream();
-  successor.plan('chains', paged('chains', chains ?? demoChains.map(successorChain), pageSize));
-  successor.plan('tokens', paged('tokens', tokens ?? demoTokens.map(successorToken), pageSize));
-  return successor;
+  return startFakeUpstream({
+    chains: paged('chains', chains ?? demoChains.map(successorChain), pageSize),
+    tokens: paged('tokens', tokens ?? demoTokens.map(successorToken), pageSize),
+  });
 }
 
 export function paged(

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type StoppedClocks, stopClocks, until } from './clock.js';
-import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
+import { type FakeAnswers, type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
 import { temporaryDirectory } from './temporary-files.js';
 import { createTestGateway, refresh, sampleOf, type TestGatewayOptions } from './test-gateway.js';
 
@@ -30,7 +30,7 @@ const LONG = 20 * DAY;
 const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
 
 /** Starts a gateway with both listings. The clocks of this process are stopped; `bring` advances them. */
-export async function startGuarded(listings: FakeListings, options: GuardedOptions = {}) {
+export async function startGuarded(listings: FakeAnswers, options: GuardedOptions = {}) {
   const {
     clock = stopClocks(),
     upstream = await startFakeUpstream(listings),

@@ -14,7 +14,7 @@ import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/
 import { createMetrics } from '../../src/observability/metrics.js';
 import { until } from './clock.js';
 import type { AtEnd } from './ends.js';
-import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+import { type FakeAnswers, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 export interface Answered<Data> {
   readonly data?: Data;
@@ -34,7 +34,7 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
 export interface TestGatewayOptions {
   /** The upstream. Unless given, a fake one is started, with `listings` or else with the demo listings. */
   readonly upstream?: FakeUpstream;
-  readonly listings?: FakeListings;
+  readonly listings?: FakeAnswers;
   /** Settings that differ from the defaults. Unless set here, limits that a busy machine could reach are very high. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
@@ -128,6 +128,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     refreshOnRequest,
     refreshes: refreshes as readonly (typeof refreshes)[number][],
     logged,
+    linesWith: (text: string) => logged.filter(({ msg }) => msg.includes(text)),
     fetch,
     post,
     query,
