@@ -5,10 +5,9 @@ import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
 import { type AtEnd, share } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, mend, ODDITIES } from './support/faults.js';
-import { fixedLimits } from './support/fixed-limits.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
 import { type Load, questionsAbout, startLoad } from './support/load.js';
-import { megabytesOf } from './support/process-facts.js';
+import { fixedLimits, megabytesOf } from './support/processes.js';
 
 /** The status of one listing. Times are milliseconds since 1970. */
 interface Standing {

@@ -7,6 +7,7 @@ import { schema as ownSchema } from '../src/graph/schema/index.js';
 import { TOOLS } from '../src/mcp/tools.js';
 import { idOf } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';
+import { temporaryFile } from './support/ends.js';
 import { json, status } from './support/fake-upstream.js';
 import {
   address,
@@ -28,7 +29,6 @@ import {
   UNLISTED,
 } from './support/hiding-gateway.js';
 import { open, post } from './support/open-gateway.js';
-import { temporaryFile } from './support/temporary-files.js';
 import { refresh } from './support/test-gateway.js';
 import { FRESH } from './support/test-server.js';
 
@@ -213,7 +213,7 @@ it('the rules apply to routes from a hidden token without a fresh listing: the u
   upstream.plan('tokens', json({ tokens }));
   await expect.poll(() => served(gateway)).toHaveLength(4);
   upstream.plan('tokens', status(500));
-  await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
+  await expect.poll(() => gateway.listings().tokens.state).toBe('STALE');
   expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
   expect(asked()).toBe(0);
   // The routes of an unknown token that no rule hides are requested.

@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { fixedLimits } from './support/fixed-limits.js';
-import { freePort } from './support/free-port.js';
 import { MAIN } from './support/gateway-process.js';
+import { fixedLimits, freePort } from './support/processes.js';
 import { postOf } from './support/raw-http.js';
 import { PACKAGE } from './support/readme.js';
 

@@ -6,8 +6,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { ask, send } from './load.js';
 import type { Counts } from './servers/upstream.js';
 

@@ -1,6 +1,6 @@
 /** Measures servers in turn in several rounds, because the speed of a machine changes, and compares their answers. */
 import { isDeepStrictEqual } from 'node:util';
-import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
+import { cpuMicrosOf, megabytesOf } from '../support/processes.js';
 import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';
 

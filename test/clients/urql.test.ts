@@ -7,8 +7,8 @@ import { buildSchema, isObjectType, parse, TypeInfo, visit, visitWithTypeInfo } 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, shareGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 import {
   expectAllFound,
   expectPickers,

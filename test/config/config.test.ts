@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readConfig, SETTING_GROUPS } from '../../src/config/config.js';
+import { temporaryFile as file, temporaryDirectory } from '../support/ends.js';
 import { spawnGateway } from '../support/gateway-process.js';
-import { temporaryFile as file, temporaryDirectory } from '../support/temporary-files.js';
 
 function errorsOf(env: Record<string, string>): readonly string[] {
   const settings = readConfig(env);

@@ -1,7 +1,7 @@
 /** A file of documents is read in the formats of the usual tools, or refused with a reason. */
 import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../support/ends.js';
 
 const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });
 

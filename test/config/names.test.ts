@@ -1,8 +1,8 @@
 /** A misspelt or former name of a setting is reported with the name or the rule that holds now. */
 import { expect, it } from 'vitest';
 import { nameWarnings, SETTING_NAMES } from '../../src/config/config.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 
 it.each([
   ['UPSTREAM_ULR', 'UPSTREAM_URL'],

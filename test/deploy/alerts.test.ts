@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../support/ends.js';
 import { ALERT_CASES, type AlertCase, SILENT_CASES } from './alert-cases.js';
 import { alerts, deployed, RULES } from './files.js';
 import { areMissing } from './programs.js';

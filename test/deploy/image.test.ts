@@ -5,14 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
+import { temporaryDirectory } from '../support/ends.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { ask, post } from '../support/gateway-process.js';
-import { megabytesOf } from '../support/process-facts.js';
+import { fixedLimits, freePort, megabytesOf } from '../support/processes.js';
 import { PACKAGE, ROOT } from '../support/readme.js';
 import { spawnGroup } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
 /** Memory is measured for this many seconds: few in CI, more for the figures in .deploy/README.md. */

@@ -2,8 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
-import { LIMITS_OF_PRODUCTION } from '../support/fixed-limits.js';
 import { post, startGatewayProcess } from '../support/gateway-process.js';
+import { LIMITS_OF_PRODUCTION } from '../support/processes.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 

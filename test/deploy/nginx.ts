@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { freePort } from '../support/free-port.js';
+import { temporaryDirectory } from '../support/ends.js';
+import { freePort } from '../support/processes.js';
 import { spawnKept } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 import { deployed } from './files.js';
 
 /** @param gateways the ports of the gateways on this machine, in place of the addresses in .deploy/nginx.conf */

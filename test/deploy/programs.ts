@@ -1,7 +1,7 @@
 /** Whether to skip tests because a program or package of the deployment is not installed. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isMissing } from '../support/missing.js';
+import { isMissing } from '../support/server-process.js';
 
 export const areMissing = (...programs: readonly string[]) =>
   programs

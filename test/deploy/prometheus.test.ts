@@ -7,13 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import {
   alerts,
   compose,

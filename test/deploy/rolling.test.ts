@@ -4,14 +4,13 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from '../fixtures/demo.js';
+import { temporaryDirectory } from '../support/ends.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { spawnGateway } from '../support/gateway-process.js';
 import { questionsAbout, startLoad } from '../support/load.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 

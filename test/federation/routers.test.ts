@@ -6,9 +6,9 @@ import { parse as parseYaml } from 'yaml';
 import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
 import { type AtEnd, afterTests } from '../support/ends.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, post } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
+import { fixedLimits } from '../support/processes.js';
 import {
   areRoutersMissing,
   composeByMesh,

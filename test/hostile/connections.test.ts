@@ -1,8 +1,8 @@
 /** Slow, greedy and sleeping clients cost bounded memory, and only they are refused or cut. */
 import { expect, it } from 'vitest';
 import { stall } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { expectAlive, FULL, startTarget } from '../support/hostile.js';
+import { fixedLimits } from '../support/processes.js';
 import { CHUNKED, openRaw, postOf, type RawConnection } from '../support/raw-http.js';
 
 const MB = 2 ** 20;

@@ -1,10 +1,10 @@
 /** Expensive operations, sent as fast as possible, leave health checks, cached responses and other clients served. */
 import { expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
+import { temporaryFile } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { attack, costOf, expectAlive, shareTarget, startTarget } from '../support/hostile.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { fixedLimits } from '../support/processes.js';
 
 /** Each attack lasts this long (milliseconds). `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 1_500);

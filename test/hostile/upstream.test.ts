@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type Answer, json, text } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { ask } from '../support/gateway-process.js';
 import { expectAlive, shareTarget, startTarget, type Target } from '../support/hostile.js';
+import { fixedLimits } from '../support/processes.js';
 
 const MB = 2 ** 20;
 /** Slightly less than the limit of a response. */

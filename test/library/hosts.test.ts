@@ -8,15 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
-import { type AtEnd, afterTests } from '../support/ends.js';
+import { type AtEnd, afterTests, temporaryDirectory } from '../support/ends.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
-import { freePort } from '../support/free-port.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
-import { isMissing } from '../support/missing.js';
+import { freePort } from '../support/processes.js';
 import { ROOT, readText } from '../support/readme.js';
 import { sendHttp } from '../support/send-http.js';
-import { spawnGroup, startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
+import { isMissing, spawnGroup, startServerProcess } from '../support/server-process.js';
 import { plainOf } from '../support/test-server.js';
 import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
 

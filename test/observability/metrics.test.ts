@@ -2,9 +2,9 @@
 import { expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
-import { stopDate } from '../support/clock.js';
+import { HOUR, stopDate } from '../support/clock.js';
 import { status } from '../support/fake-upstream.js';
-import { HOUR, LISTINGS, startGuarded, WRONG } from '../support/guarded-gateway.js';
+import { LISTINGS, startGuarded, WRONG } from '../support/guarded-gateway.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;

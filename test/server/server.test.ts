@@ -1,7 +1,7 @@
 /** The HTTP server answers bodies that are too large and internal errors, and does not start on a taken port. */
 import { expect, it, onTestFinished } from 'vitest';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 import { CHUNKED, openRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
 

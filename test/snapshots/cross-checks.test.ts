@@ -2,17 +2,9 @@
 import { expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from '../fixtures/rows.js';
-import { until } from '../support/clock.js';
+import { DAY, MINUTE, until } from '../support/clock.js';
 import { json, late } from '../support/fake-upstream.js';
-import {
-  DAY,
-  type GuardedGateway,
-  MINUTE,
-  numbered,
-  onDisk,
-  restart,
-  startGuarded,
-} from '../support/guarded-gateway.js';
+import { type GuardedGateway, numbered, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 const ETHEREUM = demoChains.find(({ chainKey }) => chainKey === 'ethereum') ?? chainRow('ethereum');
 const EVIL = chainRow('evil', { chainId: 1 });

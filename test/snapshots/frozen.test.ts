@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
+import { temporaryFile } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
-import { temporaryFile } from '../support/temporary-files.js';
 
 // The JSON of frozen values is kept and sent again (`kept` in src/execution/plan.ts): all in them must be frozen.
 

@@ -9,8 +9,8 @@ import { asSent } from '../../src/snapshots/known-rows.js';
 import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
 import { type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
+import { HOUR } from '../support/clock.js';
 
-const HOUR = 3_600_000;
 const HOLD_BACK_MS = 24 * HOUR;
 const START = 1_800_000_000_000;
 const SERVICES = { v1: 'service' };

@@ -1,11 +1,10 @@
 /** A refresh that lacks many rows is held back whole, until the same rows have been missing often enough in a row. */
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
+import { DAY, HOUR } from '../support/clock.js';
 import { status } from '../support/fake-upstream.js';
 import {
-  DAY,
   type GuardedGateway,
-  HOUR,
   numbered,
   numberedRows,
   onDisk,
@@ -19,7 +18,7 @@ const CHAINS = [chainRow('a')];
 const start = (count: number, config = {}) =>
   startGuarded({ chains: CHAINS, tokens: numberedRows(count) }, { config });
 
-const statusOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1];
+const statusOf = ({ listings }: GuardedGateway) => listings().tokens;
 async function bring(gateway: GuardedGateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);

@@ -3,9 +3,10 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
+import { DAY } from '../support/clock.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { json, status } from '../support/fake-upstream.js';
 import {
-  DAY,
   type GuardedGateway,
   LISTINGS,
   numbered,
@@ -15,7 +16,6 @@ import {
   stopGuarded,
   WRONG,
 } from '../support/guarded-gateway.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 
 const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;

@@ -1,7 +1,8 @@
 /** If a token's address is replaced, the old row stays without a price, and the new one waits. */
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
-import { DAY, HOUR, numbered, startGuarded } from '../support/guarded-gateway.js';
+import { DAY, HOUR } from '../support/clock.js';
+import { numbered, startGuarded } from '../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
 const token = (number: number, symbol = 'USDC') => numbered(number, { symbol, price: { usd: 1 } });

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
-import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
+import { DAY, MINUTE, manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { DAY, MINUTE, numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
+import { numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
 import { untilAsked } from '../support/sweep.js';
 import {
   type Answered,
@@ -13,7 +13,7 @@ import {
   createTestGateway,
   isAtLeast,
   refresh,
-  type TestGatewayOptions,
+  type Settings,
 } from '../support/test-gateway.js';
 import { FRESH, pathOf, startServer } from '../support/test-server.js';
 
@@ -27,7 +27,7 @@ const LISTED = [
   ...Array.from({ length: 100 }, (_, index) => tokenRow('c', `0x${(index + 100).toString(16)}`)),
 ];
 
-async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
+async function serve(routes: (address: string) => Answer, config: Settings = {}) {
   const gateway = await createTestGateway({
     listings: {
       chains: [chainRow('a')],
@@ -109,7 +109,7 @@ it('routes from unlisted tokens do not count towards the budget of an operation'
 it('routes from unlisted tokens are requested after those from listed tokens while the listing is stale', async () => {
   const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
   gateway.upstream.plan('tokens', status(404));
-  await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  await expect.poll(() => gateway.listings().tokens.state, { interval: 10 }).toBe('STALE');
   const clock = stopClock();
   const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
   const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));

@@ -18,7 +18,7 @@ import {
   startFakeSuccessor,
   status,
 } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+import { codesOf, createTestGateway, type Settings } from '../support/test-gateway.js';
 
 const PRICES = '{ tokens { symbol price { usd asOf } } }';
 const STATUS = `{ listings {
@@ -34,7 +34,7 @@ interface Status {
 
 const listingAt = (usd: number) => json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
 
-async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
+async function serve(tokens: Answer, config: Settings = {}, firstPauseMs = 1_000) {
   return createTestGateway({ listings: { chains: [chainRow('a')], tokens }, config, firstPauseMs });
 }
 
@@ -181,7 +181,7 @@ it.each<[string, (chain: Chain) => unknown]>([
   ['indexing', (chain) => ({ ...chain, name: null })],
 ])('an unexpected exception in %s a listing is a failure with a stack', async (_name, broken) => {
   let isBroken = true;
-  const { query, snapshots, logged, metrics } = await createTestGateway({
+  const { query, listings, logged, metrics } = await createTestGateway({
     decorate: (service) => ({
       ...service,
       async fetch(name) {
@@ -192,7 +192,7 @@ it.each<[string, (chain: Chain) => unknown]>([
     }),
     firstPauseMs: 50,
   });
-  const chains = () => snapshots.status(Date.now())[0];
+  const chains = () => listings().chains;
   const answer = await query('{ chains { name } tokens { symbol } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
   expect(JSON.stringify(answer.errors)).not.toMatch(/secret|TypeError|Cannot read/);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
-import { manyRounds, stopClock, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
+import { HOUR, manyRounds, stopClock, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {
   askSources,
@@ -29,7 +29,6 @@ const NETWORK: Network = {
   'c 0x2': ['b 0x1', 'c 0x1'],
 };
 const TOKENS = Object.keys(NETWORK);
-const HOUR = 3_600_000;
 
 async function sweep(answer: (token: string) => Answer | undefined = () => undefined, options = {}) {
   const date = stopDate();

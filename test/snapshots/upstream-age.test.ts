@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock, stopDate } from '../support/clock.js';
 import { type Answer, first, gapsBetween, json, startFakeUpstream } from '../support/fake-upstream.js';
-import { refresh, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+import { refresh, type Settings, type TestGateway } from '../support/test-gateway.js';
 import { startServer, type TestServer } from '../support/test-server.js';
 
 const TOKENS = '{ tokens { price { usd } } listings { state takenAt ageSeconds lastFailure { code } } }';
@@ -21,7 +21,7 @@ interface Data {
 const listingAt = (usd: number, age?: number) =>
   json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] }, age === undefined ? {} : { age: `${age}` });
 
-async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}): Promise<TestServer> {
+async function serve(tokens: Answer, config: Settings = {}): Promise<TestServer> {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
   upstream.plan('tokens', tokens);
   return startServer({ upstream, config: { tokensFreshMs: 300_000, ...config } });

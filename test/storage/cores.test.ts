@@ -3,14 +3,13 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
+import { temporaryDirectory } from '../support/ends.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { ask, FLAGS } from '../support/gateway-process.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { spawnGroup } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 
 it.skipIf(isRedisMissing || process.platform !== 'linux')(
   'two processes of node:cluster with one Redis share the port and one refresh, replace one that was killed, and stop',

@@ -1,15 +1,12 @@
 /** Gateways that share a Redis also share guarded values and hold-back periods. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { stopClocks, until } from '../support/clock.js';
+import { DAY, HOUR, MINUTE, stopClocks, until } from '../support/clock.js';
 import { changesSince, listOf, rows } from '../support/copies.js';
 import { type FakeListings, json, late, startFakeSuccessor } from '../support/fake-upstream.js';
 import {
-  DAY,
   type GuardedGateway,
-  HOUR,
   LISTINGS,
-  MINUTE,
   numbered,
   onDisk,
   rowOf,
@@ -22,7 +19,7 @@ import { isRedisMissing, startRedis } from '../support/redis.js';
 import { createTestGateway, refresh } from '../support/test-gateway.js';
 
 const [, ...REST] = LISTINGS.tokens;
-const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
+const takenAtOf = ({ listings }: GuardedGateway) => listings().tokens.takenAt;
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 /** A gateway whose listings are in Redis. Its clock starts 20 days behind, and stays behind Redis. */
@@ -208,7 +205,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     };
     await hold(WRONG, HOUR);
     await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 3) }, DAY - HOUR);
-    expect(gateway.snapshots.status(Date.now())[1].isHeldBack).toBe(true);
+    expect(gateway.listings().tokens.isHeldBack).toBe(true);
     // The other gateways may ask again.
     await client.del(`${prefix}tokens:pause`);
     await hold(WRONG, HOUR);
@@ -266,6 +263,6 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const config = { ...options.config, upstreamProfile: 'value-transfer' as const };
     const after = await startGuarded({}, { clock, upstream, config });
     expect(await rowOf(after)).toMatchObject(HELD);
-    expect(after.snapshots.status(Date.now())[1]).toMatchObject({ source: 'value-transfer', rows: 11 });
+    expect(after.listings().tokens).toMatchObject({ source: 'value-transfer', rows: 11 });
   });
 });

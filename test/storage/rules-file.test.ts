@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { type ListingRules, resolveRules } from '../../src/domain/listing-rules.js';
 import { openRulesFile } from '../../src/storage/rules-file.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { createTestLog } from '../support/test-gateway.js';
 
 /** Long enough for a busy machine to poll twice in this time. */

@@ -1,5 +1,8 @@
-/** Starts something once for all tests of a file or `describe`, and ends it after them. */
-import { afterAll, beforeAll } from 'vitest';
+/** Things that end after their test, or after all tests of a file or `describe`; files and directories among them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 export type AtEnd = (end: () => Promise<void>) => void;
 
@@ -22,4 +25,17 @@ export function share<Started extends object>(
     Object.assign(shared, await start(atEnd));
   });
   return shared;
+}
+
+/** A new directory. The end of the test removes it, or the end at which `atEnd` calls its functions. */
+export function temporaryDirectory(atEnd: AtEnd = onTestFinished): string {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
+  atEnd(async () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function temporaryFile(text: string): string {
+  const path = join(temporaryDirectory(), 'file.txt');
+  writeFileSync(path, text);
+  return path;
 }

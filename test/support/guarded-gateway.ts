@@ -2,14 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { type StoppedClocks, stopClocks, until } from './clock.js';
+import { DAY, MINUTE, type StoppedClocks, stopClocks, until } from './clock.js';
+import { temporaryDirectory } from './ends.js';
 import { type FakeAnswers, type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
-import { temporaryDirectory } from './temporary-files.js';
 import { createTestGateway, refresh, sampleOf, type TestGatewayOptions } from './test-gateway.js';
-
-export const MINUTE = 60_000;
-export const HOUR = 3_600_000;
-export const DAY = 86_400_000;
 
 interface GuardedRow {
   readonly chainKey: string;

@@ -1,8 +1,8 @@
 /** Gateways whose operator's rules hide some rows. The names of hidden rows contain words that no other row has. */
 import { expect } from 'vitest';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
+import { temporaryFile } from './ends.js';
 import { type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
-import { temporaryFile } from './temporary-files.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 import { FRESH } from './test-server.js';
 

@@ -7,9 +7,8 @@ import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { type AtEnd, share } from './ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
-import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
-import { mainThreadMs, megabytesOf } from './process-facts.js';
+import { LIMITS_OF_PRODUCTION, mainThreadMs, megabytesOf } from './processes.js';
 import { sendHttp } from './send-http.js';
 
 /** A request. With a body it is sent by POST as JSON to `/graphql`, unless said otherwise. */

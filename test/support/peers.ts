@@ -74,11 +74,6 @@ export function refreshes(gateways: readonly TestGateway[], listing: string, out
   return ended.filter((each) => each.listing === listing && each.outcome === outcome).length;
 }
 
-export function statusOf({ snapshots }: TestGateway) {
-  const [chains, tokens] = snapshots.status(Date.now());
-  return { chains, tokens };
-}
-
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
   const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
   return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];

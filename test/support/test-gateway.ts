@@ -31,12 +31,14 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
 }
 
+export type Settings = Partial<Config>;
+
 export interface TestGatewayOptions {
   /** The upstream. Unless given, a fake one is started, with `listings` or else with the demo listings. */
   readonly upstream?: FakeUpstream;
   readonly listings?: FakeAnswers;
   /** Settings that differ from the defaults. Unless set here, limits that a busy machine could reach are very high. */
-  readonly config?: Partial<Config>;
+  readonly config?: Settings;
   readonly firstPauseMs?: number;
   /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
@@ -121,6 +123,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   return {
     gateway,
     snapshots,
+    listings() {
+      const [chains, tokens] = snapshots.status(Date.now());
+      return { chains, tokens };
+    },
     checkDependencies,
     upstream,
     metrics,

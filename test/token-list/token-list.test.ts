@@ -5,7 +5,7 @@ import { createTokenListHandler } from '../../src/token-list/handler.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type FakeListings, json, stall, status } from '../support/fake-upstream.js';
-import { createTestGateway, refresh, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
+import { createTestGateway, refresh, type Settings, sampleOf } from '../support/test-gateway.js';
 import { refreshWith, UNGUARDED } from '../support/test-server.js';
 import { listOf, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
 
@@ -13,7 +13,7 @@ const PATH = '/tokenlist.json';
 const SOLANA = { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] };
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 
-const serve = (listings: FakeListings = {}, config: TestGatewayOptions['config'] = {}) =>
+const serve = (listings: FakeListings = {}, config: Settings = {}) =>
   createTestGateway({ hasListings: true, listings, config: { ...UNGUARDED, ...config } });
 
 it('the token list is valid by the schema, and has the demo tokens of EVM chains but for natives', async () => {
@@ -232,7 +232,7 @@ it('the version of the token list is the one that the package of the schema give
       expect(after.version).toEqual(await expectedVersion(before, after));
       if ('tokens' in changed) {
         const isNew = JSON.stringify(after.version) !== JSON.stringify(before.version);
-        const { takenAt } = gateway.snapshots.status(Date.now())[1];
+        const { takenAt } = gateway.listings().tokens;
         expect(Date.parse(after.timestamp)).toBe(isNew ? takenAt : Date.parse(before.timestamp));
       }
       for (const part of ['major', 'minor', 'patch'] as const) {

@@ -203,7 +203,7 @@ it('clients do not see later errors of v1', async () => {
 });
 
 it('a successor that fails changes nothing: the last good listing stays until it answers, and v1 gets no requests', async () => {
-  const { query, v1, successor, snapshots, sources, failovers, service } = await serve({
+  const { query, v1, successor, listings, sources, failovers, service } = await serve({
     config: { tokensFreshMs: 50 },
   });
   expect(await query(BOTH)).toEqual({ data: OLD_ROWS });
@@ -214,7 +214,7 @@ it('a successor that fails changes nothing: the last good listing stays until it
   expect(await query(BOTH)).toEqual({ data: OLD_ROWS });
   expect(await sources()).toEqual(['v1', 'v1']);
   expect(service()?.source).toBe('v1');
-  expect(snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_STATUS');
+  expect(listings().tokens.lastFailure?.code).toBe('UPSTREAM_STATUS');
   expect(v1.count('tokens')).toBe(asked + 1);
   expect(await failovers()).toEqual([0, 0]);
   successor.plan('tokens', json({ tokens: NEW.tokens, pagination: {} }));

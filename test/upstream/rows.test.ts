@@ -151,9 +151,9 @@ it.each([
   ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
   ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
 ])('a first listing %s', async (_name, tokens, state) => {
-  const { query, snapshots } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
+  const { query, listings } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
   const answer = await query('{ tokens { symbol } }');
-  const { lastFailure, ...status } = snapshots.status(Date.now())[1];
+  const { lastFailure, ...status } = listings().tokens;
   expect(status.state).toBe(state);
   if (state === 'FRESH') return;
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
@@ -175,12 +175,12 @@ const ENVELOPES: [string, string][] = [
 ];
 
 it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
-  const { query, snapshots, upstream } = await createTestGateway();
+  const { query, listings, upstream } = await createTestGateway();
   upstream.plan('tokens', text(body));
   const answer = await query('{ tokens { symbol } chain(chainKey: "base") { name } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
   expect(answer.data).toEqual({ tokens: null, chain: { name: 'Base' } });
-  expect(snapshots.status(Date.now())[1].state).toBe('EMPTY');
+  expect(listings().tokens.state).toBe('EMPTY');
 });
 
 it('a response of routes is served without the bad rows, which are logged, and refused if all of its rows are bad', async () => {

@@ -13,7 +13,7 @@ import {
   startFakeSuccessor,
   status,
 } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, isAtLeast, type TestGatewayOptions } from '../support/test-gateway.js';
+import { codesOf, createTestGateway, isAtLeast, type Settings } from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { chainKey address } }';
 
@@ -35,10 +35,7 @@ function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void
   upstream.plan('tokens', (_response, { url }) => (pageTokenOf(url) ? further : first));
 }
 
-async function serve(
-  listings: Parameters<typeof startFakeSuccessor>[0] = {},
-  config: TestGatewayOptions['config'] = {},
-) {
+async function serve(listings: Parameters<typeof startFakeSuccessor>[0] = {}, config: Settings = {}) {
   return createTestGateway({
     upstream: await startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings }),
     config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
@@ -154,7 +151,7 @@ it('pages are followed until a page is named again, which is logged; the pages s
 
 it('pages may be a hundred, but not more', async () => {
   const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
-  const { query, snapshots, upstream } = await serve();
+  const { query, listings, snapshots, upstream } = await serve();
   upstream.plan('tokens', paged('tokens', rows, 1));
   const answer = await query(TOKENS);
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
@@ -164,7 +161,7 @@ it('pages may be a hundred, but not more', async () => {
   expect(upstream.count('tokens')).toBe(100);
   upstream.plan('tokens', paged('tokens', rows.slice(1), 1));
   snapshots.refreshNow();
-  await expect.poll(() => snapshots.status(Date.now())[1].rows).toBe(100);
+  await expect.poll(() => listings().tokens.rows).toBe(100);
 });
 
 it('pages of one answer may together have as many bytes as the limit, but no more', async () => {
@@ -188,10 +185,10 @@ it.each<[string, Answer, string]>([
   ['gets HTTP 422', status(422), 'UPSTREAM_STATUS'],
   ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
 ])('pages are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
-  const { query, snapshots, upstream } = await serve({}, { tokensFreshMs: 20 });
+  const { query, listings, upstream } = await serve({}, { tokensFreshMs: 20 });
   const before = await query(TOKENS);
   planPages(upstream, pageSaying({ nextToken: 'more' }, '0x2'), fault);
-  await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe(code);
+  await expect.poll(() => listings().tokens.lastFailure?.code).toBe(code);
   expect(await query(TOKENS)).toEqual(before);
 });
 

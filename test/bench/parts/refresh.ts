@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMicrosOf } from '../../support/process-facts.js';
+import { cpuMicrosOf } from '../../support/processes.js';
 import { ask } from '../load.js';
 import { end, requestsOf, startGateway, type Target } from '../processes.js';
 import { type Part, shown, table } from '../report.js';

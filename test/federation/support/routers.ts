@@ -4,11 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { AtEnd } from '../../support/ends.js';
-import { freePort } from '../../support/free-port.js';
 import { post, startGatewayProcess } from '../../support/gateway-process.js';
-import { isMissing } from '../../support/missing.js';
 import { startAround } from '../../support/open-gateway.js';
-import { startServerProcess } from '../../support/server-process.js';
+import { freePort } from '../../support/processes.js';
+import { isMissing, startServerProcess } from '../../support/server-process.js';
 import { startStatsSubgraph } from './stats-subgraph.js';
 
 const HOME = fileURLToPath(new URL('..', import.meta.url));

@@ -8,8 +8,8 @@ import {
   codesOf,
   dataOf,
   defaultConfig,
+  type Settings,
   type TestGateway,
-  type TestGatewayOptions,
 } from '../../support/test-gateway.js';
 import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
 
@@ -29,7 +29,7 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-async function serve(routes: Answer | readonly object[] = ROUTES, config: TestGatewayOptions['config'] = {}) {
+async function serve(routes: Answer | readonly object[] = ROUTES, config: Settings = {}) {
   const server = await startServer({ config });
   server.upstream.plan('routes', typeof routes === 'function' ? routes : json({ tokens: routes }));
   return { ...server, routesAsked: server.upstream.routesAsked };

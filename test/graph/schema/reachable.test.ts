@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { type Answer, json, status } from '../../support/fake-upstream.js';
 import { SEARCH, searchIn } from '../../support/searches.js';
-import { codesOf, type TestGateway, type TestGatewayOptions } from '../../support/test-gateway.js';
+import { codesOf, type Settings, type TestGateway } from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
 const HEX = '0x00000000000000000000000000000000000000';
@@ -27,7 +27,7 @@ const ROUTES = [
 
 const CHAINS = ['a', 'b', 'c'].map((key) => chainRow(key));
 
-async function serve(config: TestGatewayOptions['config'] = {}, routes: Answer = json({ tokens: ROUTES })) {
+async function serve(config: Settings = {}, routes: Answer = json({ tokens: ROUTES })) {
   const server = await startServer({ listings: { chains: CHAINS, tokens: LISTED }, config });
   server.upstream.plan('routes', routes);
   return { ...server, routesAsked: () => server.upstream.routesAsked().length };

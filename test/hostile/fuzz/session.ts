@@ -7,7 +7,7 @@ import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { generatedListings } from '../../fixtures/rows.js';
 import { json } from '../../support/fake-upstream.js';
 import { startTarget } from '../../support/hostile.js';
-import { isIdle, megabytesOf } from '../../support/process-facts.js';
+import { isIdle, megabytesOf } from '../../support/processes.js';
 import { openRaw } from '../../support/raw-http.js';
 import { plainOf, type Received, sendHttp } from '../../support/send-http.js';
 import type { Exchange, PlainRequest, RawBytes } from './exchange.js';
