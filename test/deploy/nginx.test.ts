@@ -4,8 +4,7 @@ import { demoTokens } from '../fixtures/demo.js';
 import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
 import { post, startGatewayProcess } from '../support/gateway-process.js';
 import { LIMITS_OF_PRODUCTION } from '../support/processes.js';
-import { startNginx } from './nginx.js';
-import { areMissing } from './programs.js';
+import { areMissing, startNginx } from './programs.js';
 
 interface Answered {
   readonly data: unknown;

@@ -11,8 +11,7 @@ import { questionsAbout, startLoad } from '../support/load.js';
 import { fixedLimits, freePort } from '../support/processes.js';
 import { ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { startNginx } from './nginx.js';
-import { areMissing } from './programs.js';
+import { areMissing, startNginx } from './programs.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 4_000);

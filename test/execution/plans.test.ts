@@ -14,7 +14,8 @@ import {
 import { expect, it } from 'vitest';
 import { exceedsBytes } from '../../src/execution/json.js';
 import { createCoercion } from '../../src/execution/variables.js';
-import { collectUnhandledRejections } from '../support/unhandled-rejections.js';
+import { collectUnhandledRejections } from '../support/ends.js';
+import { startServer } from '../support/test-server.js';
 import { createWriter } from './support/writer.js';
 
 type Resolve = (source: unknown) => unknown;
@@ -280,4 +281,15 @@ it('the limit on bytes is checked exactly, without making the JSON', () => {
       expect(exceedsBytes(value, bytes - 1)).toBe(true);
     }),
   );
+});
+
+it.each([
+  ['{ then: __typename }', '{"data":{"then":"Query"}}'],
+  ['{ chain(chainKey: "base") { then: name } }', '{"data":{"chain":{"then":"Base"}}}'],
+  ['{ chains(search: "base") { then: chainKey } }', '{"data":{"chains":[{"then":"base"}]}}'],
+  ['query ($k: String! = "base") { chain(chainKey: $k) { name } }', '{"data":{"chain":{"name":"Base"}}}'],
+])('a field `then` and the default of a non-null variable are executed as usual: %s', async (query, body) => {
+  const { post, countExecuted } = await startServer();
+  for (let nth = 0; nth < 2; nth++) expect(await (await post({ query })).text()).toBe(body);
+  expect((await countExecuted({ query }, { query }, { query })).bodies).toEqual([body, body, body]);
 });

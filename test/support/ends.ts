@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 export type AtEnd = (end: () => Promise<void>) => void;
@@ -38,4 +39,20 @@ export function temporaryFile(text: string): string {
   const path = join(temporaryDirectory(), 'file.txt');
   writeFileSync(path, text);
   return path;
+}
+
+/** In place of vitest, until the end of the test. @returns a function that waits for late ones, and returns all so far */
+export function collectUnhandledRejections(): () => Promise<readonly unknown[]> {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', note);
+  onTestFinished(() => {
+    process.off('unhandledRejection', note);
+    for (const other of others) process.on('unhandledRejection', other);
+  });
+  return async () => {
+    await sleep(20);
+    return unhandled;
+  };
 }

@@ -1,7 +1,6 @@
 /** Generates raw bytes that are no usual HTTP request, such as broken heads, chunks and pipelines. */
 import fc from 'fast-check';
-import { type Header, headOf, type RawBytes } from './exchange.js';
-import { among, many, oddText, size, times, weighted } from './values.js';
+import { among, type Header, headOf, many, oddText, type RawBytes, size, times, weighted } from './values.js';
 
 const BODY = '{"query":"{ chains { chainKey } }"}';
 const postHead = (...more: readonly Header[]) =>

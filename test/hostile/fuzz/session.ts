@@ -10,7 +10,7 @@ import { startTarget } from '../../support/hostile.js';
 import { isIdle, megabytesOf } from '../../support/processes.js';
 import { openRaw } from '../../support/raw-http.js';
 import { plainOf, type Received, sendHttp } from '../../support/send-http.js';
-import type { Exchange, PlainRequest, RawBytes } from './exchange.js';
+import type { Exchange, PlainRequest, RawBytes } from './values.js';
 
 const HOUR = '3600000';
 /** After this time an answer counts as lost, in milliseconds. The gateway itself ends connections only after 30 s. */
