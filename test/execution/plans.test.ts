@@ -65,14 +65,6 @@ it.each<[text: string, variables: object]>([
   expect(seen[1]).toStrictEqual(seen[0]);
 });
 
-it('a plan leaves a condition that is null or missing to graphql-js', () => {
-  const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
-  expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
-  expect(String(write({}, { y: false }))).toBe('{"data":{}}');
-  expect(write({}, { y: null })).toBeUndefined();
-  expect(write({}, {})).toBeUndefined();
-});
-
 it('a plan writes long responses of any characters', () => {
   const characters = ['plain', 'é☃', '\u{1f41f}', '\ud83d', '"\n'];
   const schema = schemaWith({
@@ -229,22 +221,8 @@ it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]
   },
 );
 
-const texts = (count: number) => {
-  const schema = schemaWith({ 'Query.texts': () => Array(count).fill('x'.repeat(99_997)) });
-  return createWriter(schema, '{ texts }');
-};
 const bytesOf = (parts: readonly Buffer[] | undefined) =>
   parts?.reduce((bytes, { length }) => bytes + length, 0);
-
-it('a response longer than the limit is refused', () => {
-  expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
-  const cost = { refusal: undefined };
-  expect(texts(84)({ cost })).toBeUndefined();
-  expect(cost.refusal).toMatchObject({ code: 'LIMIT_EXCEEDED' });
-  const context = { maxResponseBytes: () => 8_500_000 };
-  expect(bytesOf(texts(84)(context))).toBeGreaterThan(8_400_000);
-  expect(texts(85)(context)).toBeUndefined();
-});
 
 it('the limit on bytes applies to kept JSON, too', () => {
   const rows = Object.freeze(
