@@ -5,7 +5,6 @@ import type { RawChain, RawToken } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { createExecutor } from './graph/executor.js';
 import { json, late, status } from './support/fake-upstream.js';
-import { refresh } from './support/test-gateway.js';
 import { FRESH, plainOf, type Received, startServer, type TestServer } from './support/test-server.js';
 
 /** A factor for longer runs: it multiplies the number of event sequences. */
@@ -107,7 +106,7 @@ async function start() {
     config: { ...FRESH, upstreamRetries: 0 },
     firstPauseMs: 3_600_000,
   });
-  await refresh(server);
+  await server.refresh();
   const { snapshots } = server;
   let from = snapshots.current();
   const ofListings = Object.assign(Object.create(snapshots), { current: () => ({ ...from }) });
@@ -188,7 +187,7 @@ it('an answer is the one of graphql-js from the served listings, in any order of
           if (!fails) world = { ...world, [path]: next[path] };
         }
         const before = versions(snapshots);
-        const inFlight = refresh({ snapshots, ...server });
+        const inFlight = server.refresh();
         // Questions are sent in turn: some before the refresh ends, and some at about that time.
         const asking = (async () => {
           for (const choice of meanwhile) await Promise.all([check(choice), check(choice)]);

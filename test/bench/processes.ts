@@ -84,12 +84,7 @@ export function installPeers(): void {
 
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));
 
-export async function startServer(
-  name: string,
-  file: string,
-  upstream?: Target,
-  listed?: number,
-): Promise<Target> {
+export async function startServer(name: string, file: string, upstream?: Target, listed?: number) {
   const args = upstream && listed ? [addressIn(upstream, { listed }).address] : [];
   const path = fileURLToPath(new URL(`servers/${file}.js`, import.meta.url));
   const child = keep(fork(path, args, { env: { ...process.env, NODE_ENV: 'production' } }));

@@ -93,9 +93,7 @@ export function middle({ samples }: Entry, key: keyof Sample): number {
 }
 
 export function ratio(over: Entry, under: Entry, key: keyof Sample): number {
-  return median(
-    over.samples.map((sample, round) => sample[key] / (under.samples[round]?.[key] ?? Number.NaN)),
-  );
+  return median(over.samples.map((sample, nth) => sample[key] / (under.samples[nth]?.[key] ?? Number.NaN)));
 }
 
 export function median(values: readonly number[]): number {

@@ -17,11 +17,7 @@ it.each<[name: string, value: string, read: object]>([
   ['ADMIN_PORT', '9090', { adminPort: 9090 }],
   ['UPSTREAM_URL', 'https://example.org/v1/', { upstreamUrl: 'https://example.org/v1/' }],
   ['UPSTREAM_HEADERS', '{"x-api-key":"key"}', { upstreamHeaders: { 'x-api-key': 'key' } }],
-  [
-    'CORS_ORIGINS',
-    'https://a.example, http://b:3000',
-    { corsOrigins: ['https://a.example', 'http://b:3000'] },
-  ],
+  ['CORS_ORIGINS', 'https://a.example, http://b:81', { corsOrigins: ['https://a.example', 'http://b:81'] }],
   ['CORS_ORIGINS', 'capacitor://localhost', { corsOrigins: ['capacitor://localhost'] }],
   ['GRAPHIQL', 'false', { graphiql: false }],
   ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],

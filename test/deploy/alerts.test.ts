@@ -23,10 +23,7 @@ function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCa
   return {
     name: alert,
     interval: '1m',
-    input_series: Object.entries(series).map(([name, values]) => ({
-      series: name.replace(',}', '}'),
-      values,
-    })),
+    input_series: Object.entries(series).map(([key, values]) => ({ series: key.replace(',}', '}'), values })),
     promql_expr_test: [expectation(quiet, false), expectation(firing, fires), expectation(cleared, false)],
   };
 }

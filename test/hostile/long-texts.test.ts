@@ -104,11 +104,9 @@ const target = shareTarget();
 
 async function expectCheapFields(fields: string, type?: string, v?: unknown): Promise<string> {
   const query = type === undefined ? `{ ${fields} }` : `query ($v: ${type}) { ${fields} }`;
-  const control = { query: '{ __typename }', extensions: { ignored: v ?? query } };
+  const control = { body: { query: '{ __typename }', extensions: { ignored: v ?? query } } };
   const name = `${type} ${fields.slice(0, 100)}`;
-  const answer = await expectCheap(target, name, { body: { query, variables: { v } } }, MOST_MS, {
-    body: control,
-  });
+  const answer = await expectCheap(target, name, { body: { query, variables: { v } } }, MOST_MS, control);
   for (const code of codesOf(JSON.parse(answer))) expect(CODES, name).toContain(code);
   return answer;
 }

@@ -16,7 +16,7 @@ import { ROOT, readText } from '../support/readme.js';
 import { sendHttp } from '../support/send-http.js';
 import { isMissing, spawnGroup, startServerProcess } from '../support/server-process.js';
 import { plainOf } from '../support/test-server.js';
-import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
+import { type Asked, answers, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
 
 const run = promisify(execFile);
 const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
@@ -43,7 +43,7 @@ function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Ag
   return sendHttp(address + path, { ...asked, ...(agent ? { agent } : {}) });
 }
 
-const answersTo = (address: string, asked: Asked) => answersOf((each) => ask(address, each), asked);
+const answersTo = (address: string, asked: Asked) => answers((each) => ask(address, each), asked);
 
 it('the guide of the library mounts the gateway in the same way as the tested hosts', () => {
   const guide = readText('src/library/README.md');
@@ -237,12 +237,7 @@ async function startHost(
   const text = readFileSync(join(folder, file), 'utf8');
   writeFileSync(join(apart, file), text.replace(UPSTREAM, upstreamUrl).replaceAll('3000', String(port)));
   // The library must not read the environment, so UPSTREAM_URL is invalid, and other variables are left out.
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: folder,
-    NODE_ENV: 'production',
-    UPSTREAM_URL: 'no address',
-  };
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, NODE_ENV: 'production', UPSTREAM_URL: 'no url' };
   const address = `http://127.0.0.1:${port}/tokens`;
   const server = { name: file, command: [...command, join(apart, file)], cwd: folder, env };
   await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);

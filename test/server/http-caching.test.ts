@@ -217,9 +217,7 @@ it('headers let caches use a stale response until a price in it is too old, and 
 
 it('headers name the stale listings that the response read, with their ages at that moment', async () => {
   const clock = stopClocks();
-  const { ask, countExecuted } = await startServer({
-    config: { chainsFreshMs: 3_600_000, tokensFreshMs: 600_000 },
-  });
+  const { ask, countExecuted } = await startServer({ config: { ...FRESH, tokensFreshMs: 600_000 } });
   await ask({ query: QUERY });
   clock.advance(599_500);
   const chains = { query: '{ chains { name } }', method: 'GET' };

@@ -1,14 +1,8 @@
 /** Tests of HEAD and QUERY, and of the headers that the response has with each method. */
 import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import {
-  type Asked,
-  FRESH,
-  pathOf,
-  type Received,
-  shareServer,
-  startServer,
-} from '../support/test-server.js';
+import type { Received } from '../support/send-http.js';
+import { type Asked, FRESH, pathOf, shareServer, startServer } from '../support/test-server.js';
 
 const HTML = { accept: 'text/html' };
 const NEWER = { accept: 'application/graphql-response+json' };

@@ -48,9 +48,7 @@ const BEHIND_PROXY = { ...FRESH, trustedProxies: ['loopback'] };
 /** Lets one client send many long operations, and this request after them. `sent` counts those that were answered. */
 function keepBusy({ ask }: TestServer, last: Asked) {
   const headers = { 'x-forwarded-for': '192.0.2.1' };
-  const long = Array.from({ length: 60 }, (_nothing, nth) => ({
-    query: `{ tokens { a${nth}: name symbol } }`,
-  }));
+  const long = Array.from({ length: 60 }, (_, nth) => ({ query: `{ tokens { a${nth}: name symbol } }` }));
   const busy = { answered: 0, ended: Promise.resolve<unknown>(undefined) };
   busy.ended = Promise.all(
     [...long, last].map((each) => ask({ ...each, headers }).then(() => busy.answered++)),
@@ -180,7 +178,7 @@ it('the log counts the wait for an equal request in the time of a request', asyn
   expect(Math.min(...times)).toBeGreaterThan(Math.max(100, hit));
 });
 
-const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
+const UNPRICED = { query: '{ tokens { symbol name } }' };
 const CHAINS = { query: '{ chains { name } }' };
 const TIMES = {
   query:
@@ -193,17 +191,11 @@ const CHANGES = { query: '{ tokenChanges(since: "x") { cursor changed { name } }
 it.each([
   ['equal content', {}, {}, [TIMES], ''],
   ['other prices', { price: { usd: 7 } }, {}, [BASE, TIMES, SEARCH, NATIVE], '"usd":7}'],
-  [
-    'other tokens',
-    { name: 'New' },
-    {},
-    [BASE, WITHOUT_PRICES, TIMES, SEARCH, NATIVE, CHANGES],
-    '"name":"New"',
-  ],
+  ['other tokens', { name: 'New' }, {}, [BASE, UNPRICED, TIMES, SEARCH, NATIVE, CHANGES], '"name":"New"'],
   ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH, NATIVE, CHANGES], '"name":"Chain"'],
 ])('a refresh with %s causes only needed executions', async (_name, ofToken, ofChain, again, text) => {
   const server = await startServer(LONG);
-  const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE, CHANGES];
+  const all = [BASE, UNPRICED, CHAINS, TIMES, SEARCH, NATIVE, CHANGES];
   await server.countExecuted(...all, ...all);
   const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
   const chains = demoChains.map((chain) => ({ ...chain, ...ofChain }));

@@ -129,7 +129,7 @@ it('native assets with disputed decimals are served without a price, reported an
   // The listings are compared once both are fetched.
   await until(async () => gateway.heldBackRows()[1] === 1);
   for (let days = 0; days < 3; days++) {
-    expect((await gateway.tokens())[0]).toMatchObject({
+    expect(await gateway.first()).toMatchObject({
       decimals: 6,
       price: null,
       heldBack: [{ ...held, since }],
@@ -141,9 +141,9 @@ it('native assets with disputed decimals are served without a price, reported an
   }
   await gateway.bring({ tokens: [ether(18)] });
   // The listings now agree, but the change from 6 to 18 is held back, like any change of the token listing.
-  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [held] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [held] });
   await gateway.bring({}, DAY);
-  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 18, heldBack: [] });
 });
 
 it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
@@ -158,10 +158,10 @@ it('disputed decimals are reported for the placeholder, too, if the chain names 
 it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
   const { chains, tokens } = LISTINGS;
   const gateway = await startGuarded({ chains: late(200, json({ chains })), tokens });
-  await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
+  await expect.poll(async () => await gateway.first()).toMatchObject({ heldBack: [held] });
   await expect.poll(gateway.ruleInLog).toBe(`keep a:${PLACEHOLDER} decimals 6`);
   await gateway.apply(gateway.ruleInLog() ?? '');
-  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
   expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 

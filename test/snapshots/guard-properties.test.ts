@@ -240,11 +240,7 @@ const tokensFrom = (first: number, count: number, symbolOf: (index: number) => s
   );
 
 /** A step of one gateway, which restarts after it. A row is its facts, its new symbol, or null if it is removed. */
-function alone(
-  hours: number,
-  rows: Readonly<Record<string, Facts | string | null>> = {},
-  rule?: string,
-): Step {
+function alone(hours: number, rows: Record<string, Facts | string | null> = {}, rule?: string): Step {
   const changes = Object.entries(rows).map(([address, row]): [string, Facts | null] => [
     address,
     typeof row === 'string' ? { decimals: 6, symbol: row } : row,

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { DAY, HOUR, MINUTE, until } from '../support/clock.js';
 import type { FakeListings } from '../support/fake-upstream.js';
-import { type GuardedGateway, numbered, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
+import { numbered, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 const NATIVE = { chainKey: 'a', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
 const CHAIN = chainRow('a', { nativeCurrency: NATIVE });
@@ -16,7 +16,6 @@ const TOKENS = Array.from({ length: 10 }, (_, index) => token(index + 1));
 const [ONE, TWO, ...REST] = TOKENS;
 const LISTINGS = { chains: CHAINS, tokens: TOKENS };
 const wrong = (decimals = 18) => ({ ...ONE, decimals });
-const first = async ({ tokens }: GuardedGateway) => (await tokens())[0];
 const asFact = (fact: string, served: string, upstream: string) =>
   expect.objectContaining({ fact, served, upstream });
 
@@ -48,9 +47,9 @@ it('steady wrong decimals are held back: the row stays as it was, without a pric
     'Held back in the tokens listing: 6 is served as decimals, and the upstream now sends 18. If the upstream is right, add this line to LISTING_RULES: accept a:0x1 decimals 6 18',
   ]);
   await gateway.bring({}, DAY - (29 * MINUTE) / 2 - 1);
-  expect(await first(gateway)).toMatchObject({ decimals: 6, price: null });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: null });
   await gateway.bring({}, 1);
-  expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1.29 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 18, price: { usd: 1.29 }, heldBack: [] });
   expect(await samples()).toEqual([1, 0, 0]);
   expect(gateway.heldBackRows()).toEqual([0, 0]);
   expect(gateway.logged.map(({ msg }) => msg)).toContain(
@@ -58,7 +57,7 @@ it('steady wrong decimals are held back: the row stays as it was, without a pric
   );
   // The accepted value is guarded from then on.
   await gateway.bring({ tokens: TOKENS });
-  expect(await first(gateway)).toMatchObject({ decimals: 18, heldBack: [asFact('decimals', '18', '6')] });
+  expect(await gateway.first()).toMatchObject({ decimals: 18, heldBack: [asFact('decimals', '18', '6')] });
 });
 
 it.each<[string, readonly unknown[]]>([
@@ -92,7 +91,7 @@ it('the hold-back period starts again, for this row only and also after a restar
   expect(gateway.refreshes.at(-1)).toEqual({ listing: 'tokens', outcome: 'held_back' });
   const stored = () => readdirSync(snapshotDir).map((file) => readFileSync(join(snapshotDir, file), 'utf8'));
   const since = new Date(Date.now()).toISOString();
-  await until(async () => (await first(gateway))?.heldBack[0]?.since === since);
+  await until(async () => (await gateway.first())?.heldBack[0]?.since === since);
   await until(async () => stored().join().includes(`"since":${Date.now()}}`));
   const cursor = '{ tokenChanges { cursor } }';
   const { data } = await gateway.query<{ tokenChanges: { cursor: string } }>(cursor);
@@ -102,28 +101,28 @@ it('the hold-back period starts again, for this row only and also after a restar
   await after.bring({ tokens: both }, DAY - HOUR);
   expect((await after.tokens()).map(({ decimals }) => decimals).slice(0, 2)).toEqual([6, 18]);
   await after.bring({}, HOUR - 1);
-  expect(await first(after)).toMatchObject({ decimals: 6 });
+  expect(await after.first()).toMatchObject({ decimals: 6 });
   await after.bring({}, 1);
-  expect(await first(after)).toMatchObject({ decimals: 18 });
+  expect(await after.first()).toMatchObject({ decimals: 18 });
 });
 
 it('changed decimals are never accepted if HOLD_BACK_MS is never, and at once if it is 0', async () => {
   const never = await startGuarded(LISTINGS, { config: { holdBackMs: Number.POSITIVE_INFINITY } });
   await never.bring({ tokens: [wrong(), TWO, ...REST] });
   await never.bring({}, 1000 * DAY);
-  expect((await first(never))?.decimals).toBe(6);
+  expect((await never.first())?.decimals).toBe(6);
   const atOnce = await startGuarded(LISTINGS, { clock: never.clock, config: { holdBackMs: 0 } });
   await atOnce.bring({ tokens: [wrong(), TWO, ...REST] });
-  expect((await first(atOnce))?.decimals).toBe(18);
+  expect((await atOnce.first())?.decimals).toBe(18);
 });
 
 it('the hold-back period begins with the request, even if the answer was in a cache before, as its Age says', async () => {
   const gateway = await startGuarded(LISTINGS);
   await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
   const since = new Date(Date.now()).toISOString();
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ since }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ since }] });
   await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
-  expect((await first(gateway))?.decimals).toBe(6);
+  expect((await gateway.first())?.decimals).toBe(6);
 });
 
 const changed = (changes: object) => ({ tokens: [{ ...ONE, ...changes }, TWO, ...REST] });

@@ -5,15 +5,7 @@ import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
 import { DAY, HOUR, MINUTE, until } from '../support/clock.js';
 import { json, startFakeSuccessor, startFakeUpstream, status } from '../support/fake-upstream.js';
-import {
-  numbered,
-  numberedRows,
-  onDisk,
-  restart,
-  rowOf,
-  startGuarded,
-  stopGuarded,
-} from '../support/guarded-gateway.js';
+import { numbered, numberedRows, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 import { open, post } from '../support/open-gateway.js';
 
 const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
@@ -36,13 +28,13 @@ async function configAfterDemo() {
 
 it('the first listing is compared with the demo data: 18 for USDC on ethereum is served as 6, and logged', async () => {
   const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
-  expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
+  expect(await gateway.row(USDC)).toMatchObject(HELD);
   expect(gateway.heldBackRows()).toEqual([0, 1]);
   expect(gateway.ruleInLog()).toBe(`accept ethereum:${USDC} decimals 6 18`);
   await gateway.bring({}, DAY - 1);
-  expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6 });
+  expect(await gateway.row(USDC)).toMatchObject({ decimals: 6 });
   await gateway.bring({}, 1);
-  expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
+  expect(await gateway.row(USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
 });
 
 it('the first listing is compared with the demo data: 6 as decimals of the native currency of ethereum is served as 18, and logged', async () => {
@@ -55,7 +47,7 @@ it('the first listing is compared with the demo data: 6 as decimals of the nativ
     nativeCurrency: { decimals: 18 },
     heldBack: [{ fact: 'nativeCurrency', served: `ETH 18 ${PLACEHOLDER}`, upstream: `ETH 6 ${PLACEHOLDER}` }],
   });
-  expect(await rowOf(gateway, PLACEHOLDER)).toMatchObject({ price: { usd: 3_000 }, heldBack: [] });
+  expect(await gateway.row(PLACEHOLDER)).toMatchObject({ price: { usd: 3_000 }, heldBack: [] });
   expect(gateway.ruleInLog()).toBe(
     `accept ethereum nativeCurrency "ETH 18 ${PLACEHOLDER}" "ETH 6 ${PLACEHOLDER}"`,
   );
@@ -66,8 +58,8 @@ it('the first listing is compared with the demo data: 6 as decimals of the nativ
 it('new rows of later listings are compared with the demo data, too; rows that it lacks are accepted', async () => {
   const gateway = await startGuarded(LISTINGS);
   await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
-  expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
-  expect(await rowOf(gateway, '0x63')).toMatchObject({ decimals: 3, heldBack: [] });
+  expect(await gateway.row(USDC)).toMatchObject(HELD);
+  expect(await gateway.row('0x63')).toMatchObject({ decimals: 3, heldBack: [] });
 });
 
 it('a restart with SNAPSHOT_DIR continues a hold-back period also if the upstream sends a key or type that is too long only in lower case', async () => {
@@ -78,7 +70,7 @@ it('a restart with SNAPSHOT_DIR continues a hold-back period also if the upstrea
   const differs = [CHAINS[0], chainRow('a', { chainId: 8 }), ...chains.slice(2)];
   await before.bring({ chains: differs, tokens: [wrong, ...OTHERS, tokenRow(long, '0x1')] });
   const after = await restart(before);
-  expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+  expect(await after.row('0x1')).toMatchObject(HELD);
   expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
 });
 
@@ -129,19 +121,19 @@ async function changeAndReturn(sent: readonly object[], awayMs: number) {
 it('a change to another upstream and back begins a hold-back period anew, because nothing is known of the time between', async () => {
   const after = await changeAndReturn([{ ...ONE, decimals: 18 }, ...OTHERS], DAY - HOUR);
   await after.bring({}, HOUR);
-  expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+  expect(await after.row('0x1')).toMatchObject(HELD);
   await after.bring({}, DAY - HOUR - 1);
-  expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+  expect(await after.row('0x1')).toMatchObject(HELD);
   await after.bring({}, 1);
-  expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 18, heldBack: [] });
+  expect(await after.row('0x1')).toMatchObject({ decimals: 18, heldBack: [] });
 });
 
 it('a change to another upstream and back begins the ten minutes of a doubted price anew', async () => {
   const after = await changeAndReturn([numbered(1, { price: { usd: 12 } }), ...OTHERS], 9 * MINUTE);
   await after.bring({}, MINUTE);
-  expect(await rowOf(after)).toMatchObject({ price: null });
+  expect(await after.row()).toMatchObject({ price: null });
   await after.bring({}, 10 * MINUTE);
-  expect(await rowOf(after)).toMatchObject({ price: { usd: 12 } });
+  expect(await after.row()).toMatchObject({ price: { usd: 12 } });
 });
 
 it('a restart with another upstream hides prices ten times higher or lower than the stored ones for ten minutes', async () => {
@@ -153,11 +145,10 @@ it('a restart with another upstream hides prices ten times higher or lower than 
   const tokens = [numbered(1, high), numbered(2, { price: { usd: 2 } }), doubted, numbered(4, high)];
   const after = await restart(before, { upstream: await startFakeUpstream({ chains: CHAINS, tokens }) });
   const hidden = ['0x1', '0x3', '0x4'];
-  for (const address of hidden)
-    expect(await rowOf(after, address)).toMatchObject({ price: null, heldBack: [] });
-  expect(await rowOf(after, '0x2')).toMatchObject({ price: { usd: 2 } });
+  for (const address of hidden) expect(await after.row(address)).toMatchObject({ price: null, heldBack: [] });
+  expect(await after.row('0x2')).toMatchObject({ price: { usd: 2 } });
   await after.bring({}, 600_000);
-  for (const address of hidden) expect(await rowOf(after, address)).toMatchObject(high);
+  for (const address of hidden) expect(await after.row(address)).toMatchObject(high);
 });
 
 it('a restart with SNAPSHOT_DIR continues the hold-back period of a listing in which every row waits', async () => {
@@ -179,26 +170,26 @@ it('a restart with SNAPSHOT_DIR keeps the old row of a replaced address listed, 
   const before = await restart(first, { upstream: await startFakeUpstream(LISTINGS) });
   await before.bring({ tokens: [numbered(99, { symbol: ONE?.symbol }), ...OTHERS] });
   const held = { price: null, heldBack: [{ fact: 'address', served: '0x1', upstream: '0x63' }] };
-  expect(await rowOf(before, '0x1')).toMatchObject(held);
+  expect(await before.row('0x1')).toMatchObject(held);
   const after = await restart(before);
   expect(await after.tokens()).toEqual(await before.tokens());
   await after.bring({});
-  expect(await rowOf(after, '0x1')).toMatchObject(held);
+  expect(await after.row('0x1')).toMatchObject(held);
 });
 
 it('a restart with SNAPSHOT_DIR keeps the facts, and not the rows, of a listing with a time in the future', async () => {
   const before = await startGuarded(LISTINGS, onDisk());
   await before.bring({ tokens: OTHERS });
-  await stopGuarded(before);
+  await before.stop();
   before.clock.setBack(2 * DAY);
   const { upstream, clock, config } = before;
   upstream.plan('chains', json({ chains: [CHAINS[0], chainRow('a', { chainId: 8 })] }));
   upstream.plan('tokens', json({ tokens: [{ ...OTHERS[0], decimals: 18 }, ...OTHERS.slice(1)] }));
   const after = await startGuarded({}, { upstream, clock, config });
-  expect(await rowOf(after, '0x2')).toMatchObject(HELD);
+  expect(await after.row('0x2')).toMatchObject(HELD);
   expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
   await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
-  expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+  expect(await after.row('0x1')).toMatchObject(HELD);
 });
 
 it.each([
@@ -212,7 +203,7 @@ it.each([
   const tokens = [{ ...numbered(1), decimals: 18 }, ...OTHERS].map(successorToken);
   upstream.plan('tokens', json({ tokens }));
   const after = await restart(before, { upstream, config: { upstreamProfile: 'value-transfer' } });
-  expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+  expect(await after.row('0x1')).toMatchObject(HELD);
   expect(await after.chains()).toContainEqual(
     expect.objectContaining({
       chainKey: 'a',
@@ -232,7 +223,7 @@ it('a change from demo data to an upstream guards no stored values of the demo d
   const moved = { ...first, address: 'So11111111111111111111111111111111111111112', price: { usd: 9_000 } };
   const gateway = await startGuarded({ chains, tokens: [moved, ...others] }, { config });
   expect(gateway.heldBackRows()).toEqual([0, 0]);
-  expect(await rowOf(gateway, moved.address)).toMatchObject({ price: moved.price });
+  expect(await gateway.row(moved.address)).toMatchObject({ price: moved.price });
   expect(gateway.logged.map(({ msg }) => msg)).not.toContain(COMPARED);
 });
 
@@ -241,17 +232,17 @@ it('after a change from demo data to an upstream, one of two tokens with the sam
   const twin = { ...ONE, address: '0xfe' };
   const gateway = await startGuarded({ chains: CHAINS, tokens: [twin, ...REST] }, { config });
   await gateway.bring({ tokens: REST });
-  expect(await rowOf(gateway, twin.address)).toBeUndefined();
+  expect(await gateway.row(twin.address)).toBeUndefined();
 });
 
 it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
   const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, onDisk());
   first.clock.advance(HOUR);
   const second = await restart(first, { upstream: await startFakeUpstream(LISTINGS) });
-  expect(await rowOf(second, '0x1')).toMatchObject({ decimals: 6, heldBack: [] });
+  expect(await second.row('0x1')).toMatchObject({ decimals: 6, heldBack: [] });
   const third = await restart(second, { upstream: first.upstream });
   await third.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
-  expect(await rowOf(third, '0x1')).toMatchObject(HELD);
+  expect(await third.row('0x1')).toMatchObject(HELD);
 });
 
 it('a change to an upstream with far fewer rows does not hold its listing back', async () => {
@@ -261,6 +252,6 @@ it('a change to an upstream with far fewer rows does not hold its listing back',
   for (let usd = 1; usd < 4; usd++) {
     await after.bring({ tokens: numberedRows(4, 1, { price: { usd } }) });
     expect(after.listings().tokens).toMatchObject({ rows: 4, isHeldBack: false });
-    expect((await rowOf(after, '0x1'))?.price).toEqual({ usd });
+    expect((await after.row('0x1'))?.price).toEqual({ usd });
   }
 });

@@ -3,14 +3,7 @@ import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { DAY, HOUR } from '../support/clock.js';
 import { status } from '../support/fake-upstream.js';
-import {
-  type GuardedGateway,
-  numbered,
-  numberedRows,
-  onDisk,
-  restart,
-  startGuarded,
-} from '../support/guarded-gateway.js';
+import { numbered, numberedRows, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 type Rows = readonly unknown[];
 
@@ -18,12 +11,13 @@ const CHAINS = [chainRow('a')];
 const start = (count: number, config = {}) =>
   startGuarded({ chains: CHAINS, tokens: numberedRows(count) }, { config });
 
-const statusOf = ({ listings }: GuardedGateway) => listings().tokens;
-async function bring(gateway: GuardedGateway, rows: Rows, afterMs?: number) {
+type Gateway = Awaited<ReturnType<typeof start>>;
+const statusOf = ({ listings }: Gateway) => listings().tokens;
+async function bring(gateway: Gateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);
 }
-async function reasons({ metrics }: GuardedGateway) {
+async function reasons({ metrics }: Gateway) {
   const { text } = await metrics.expose();
   return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
     .map(([, reason]) => reason)
@@ -59,10 +53,7 @@ it('a refresh that loses more than half of the rows is held back whole, logged, 
 
 it('a held-back refresh is still counted after failed refreshes, and with other rows and values', async () => {
   const gateway = await start(10);
-  const left = (nth: number) => [
-    ...numberedRows(4).map((row) => ({ ...row, name: `${nth}` })),
-    numbered(20 + nth),
-  ];
+  const left = (nth: number) => [...numberedRows(4, 1, { name: `${nth}` }), numbered(20 + nth)];
   await bring(gateway, left(1));
   gateway.upstream.plan('tokens', status(500));
   await gateway.bring({});
@@ -158,11 +149,7 @@ it.each<[what: string, first: Rows, steps: readonly Step[]]>([
       held(some(4)),
     ],
   ],
-  [
-    'ends when the rows are listed again',
-    some(64),
-    [40, 64, 40, 64, 40].map((count) => accepted(some(count))),
-  ],
+  ['ends when rows are listed again', some(64), [40, 64, 40, 64, 40].map((count) => accepted(some(count)))],
   [
     'of all five tokens of a chain is accepted the third time in a row',
     [...REST, ...ofChain('b', 5)],
@@ -204,13 +191,11 @@ it.each<[what: string, first: Rows, steps: readonly Step[]]>([
   for (const { rows, isHeldBack, because = '', afterMs } of steps) {
     const before = statusOf(gateway).rows;
     const status = await bring(gateway, rows, afterMs);
-    const readable = rows.filter(
-      (row) => typeof (row as { decimals?: unknown } | null)?.decimals === 'number',
-    );
+    const good = rows.filter((row) => typeof (row as { decimals?: unknown } | null)?.decimals === 'number');
     expect(status).toMatchObject(
       isHeldBack
         ? { isHeldBack, rows: before, lastFailure: { message: expect.stringContaining(because) } }
-        : { isHeldBack, rows: readable.length, rejectedRows: rows.length - readable.length },
+        : { isHeldBack, rows: good.length, rejectedRows: rows.length - good.length },
     );
   }
 });

@@ -6,20 +6,10 @@ import { chainRow } from '../fixtures/rows.js';
 import { DAY } from '../support/clock.js';
 import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { json, status } from '../support/fake-upstream.js';
-import {
-  type GuardedGateway,
-  LISTINGS,
-  numbered,
-  restart,
-  rowOf,
-  startGuarded,
-  stopGuarded,
-  WRONG,
-} from '../support/guarded-gateway.js';
+import { LISTINGS, numbered, restart, startGuarded, WRONG } from '../support/guarded-gateway.js';
 
 const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
-const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
 
 const serve = (rules: string, listings = LISTINGS) =>
   startGuarded(listings, { config: { listingRules: temporaryFile(rules) } });
@@ -27,27 +17,27 @@ const serve = (rules: string, listings = LISTINGS) =>
 it('the rule "accept" accepts a change at once, without a refresh if it is already held back', async () => {
   const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
   await gateway.bring({ tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
 
   const later = await serve('');
   await later.bring({ tokens: WRONG });
-  expect(await first(later)).toMatchObject({ decimals: 6 });
+  expect(await later.first()).toMatchObject({ decimals: 6 });
   const asked = later.upstream.count('tokens');
   await later.apply(`# pasted\n${later.ruleInLog()}\n`);
-  expect(await first(later)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   expect(later.upstream.count('tokens')).toBe(asked);
   await later.apply('');
   await later.bring({});
-  expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 18, heldBack: [] });
 });
 
 it('the rule "accept" accepts only the change that it names', async () => {
   const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
   await gateway.bring({ tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 6 });
+  expect(await gateway.first()).toMatchObject({ decimals: 6 });
   // If two facts of a row have changed, the row is accepted only if rules accept both changes.
   await gateway.bring({ tokens: [numbered(1, { decimals: 8, symbol: 'X' }), ...REST] });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, symbol: 'S1' });
 });
 
 it('the rule "keep" never accepts a change, however long it is sent, and `heldBack` shows it', async () => {
@@ -55,7 +45,7 @@ it('the rule "keep" never accepts a change, however long it is sent, and `heldBa
   await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
   await gateway.bring({}, 100 * DAY);
   expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
-  expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
   expect(gateway.heldBackRows()).toEqual([1, 1]);
   // The log suggests no rule: it would contradict the operator's.
   expect(gateway.heldBackLines()).toEqual([
@@ -63,7 +53,7 @@ it('the rule "keep" never accepts a change, however long it is sent, and `heldBa
     'Held back in the tokens listing: 6 is served as decimals, and the upstream now sends 18. A keep rule of LISTING_RULES decides so.',
   ]);
   await gateway.bring({ tokens: RIGHT });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
 });
 
 it('the rule "keep" of a type that the operator writes in upper case serves the type in lower case', async () => {
@@ -145,36 +135,36 @@ it('the rule "keep" ends the alert: the metrics do not count facts that such a r
 
 it('the rule "keep" applies in the first listing, and restores a value after another one was accepted', async () => {
   const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
   const later = await serve('', { ...LISTINGS, tokens: WRONG });
-  expect(await first(later)).toMatchObject({ decimals: 18 });
+  expect(await later.first()).toMatchObject({ decimals: 18 });
   await later.apply('keep a:0x1 decimals 6\n');
-  expect(await first(later)).toMatchObject({ decimals: 6 });
+  expect(await later.first()).toMatchObject({ decimals: 6 });
   await later.bring({ tokens: RIGHT });
-  expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
 });
 
 it('without the rule "keep" its value is not served any more, but the last accepted one, also after a restart', async () => {
   const rules = 'keep a:0x1 decimals 9\nkeep a chainId 84\n';
   const config = { snapshotDir: temporaryDirectory(), listingRules: temporaryFile(rules) };
   const gateway = await startGuarded(LISTINGS, { config });
-  expect(await first(gateway)).toMatchObject({ decimals: 9, heldBack: [{ upstream: '6' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 9, heldBack: [{ upstream: '6' }] });
   await gateway.bring({ tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 9, heldBack: [{ upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 9, heldBack: [{ upstream: '18' }] });
   const later = await restart(gateway);
   await later.bring({});
   expect(await later.chains()).toMatchObject([{ chainId: 84 }]);
   await later.apply('');
   expect(await later.chains()).toMatchObject([{ chainId: 7, heldBack: [] }]);
-  expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+  expect(await later.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
   await later.bring({ tokens: RIGHT });
-  expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   // Nor is it served when a row returns that was not sent when the rule was deleted.
   await later.apply(rules);
   await later.bring({ tokens: REST });
   await later.apply('');
   await later.bring({ tokens: RIGHT });
-  expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 6, heldBack: [] });
 });
 
 it.each([false, true])(
@@ -187,11 +177,11 @@ it.each([false, true])(
     await before.bring({}, 2 * DAY);
     const after = isStopped ? await restart(before, { config: { listingRules: temporaryFile('') } }) : before;
     if (!isStopped) await before.apply('');
-    expect(await first(after)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+    expect(await after.first()).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
     await after.bring({}, DAY - 1);
-    expect(await first(after)).toMatchObject({ decimals: 6 });
+    expect(await after.first()).toMatchObject({ decimals: 6 });
     await after.bring({}, 1);
-    expect(await first(after)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+    expect(await after.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   },
 );
 
@@ -200,7 +190,7 @@ it('the rule "keep" with a CAIP identifier holds although its chain was unknown 
   const config = { snapshotDir, listingRules: temporaryFile('keep eip155:7:0x1 address 0x1\n') };
   const before = await startGuarded(LISTINGS, { config });
   await before.bring({ tokens: [numbered(2, { symbol: 'S1' }), ...REST] });
-  await stopGuarded({ ...before, config });
+  await before.stop();
   for (const file of readdirSync(snapshotDir))
     if (file.startsWith('chains-')) rmSync(join(snapshotDir, file));
   const { upstream, clock } = before;
@@ -208,14 +198,14 @@ it('the rule "keep" with a CAIP identifier holds although its chain was unknown 
   const after = await startGuarded({}, { upstream, clock, config });
   await after.bring({}, 2 * DAY);
   await after.bring({ chains: LISTINGS.chains });
-  expect(await rowOf(after)).toMatchObject({ price: null, heldBack: [{ upstream: '0x2' }] });
+  expect(await after.row()).toMatchObject({ price: null, heldBack: [{ upstream: '0x2' }] });
 });
 
 it('without the rule "keep" its value stays served if the upstream contradicts itself and no value was accepted', async () => {
   const both = [numbered(1), numbered(1, { decimals: 18 }), ...REST];
   const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: both });
   await gateway.apply('');
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6' }] });
 });
 
 it('a rule that hides a row hides its held-back values, and does not count as a loss', async () => {
@@ -226,5 +216,5 @@ it('a rule that hides a row hides its held-back values, and does not count as a 
   expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
   await gateway.apply('');
   expect(await gateway.tokens()).toHaveLength(11);
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
 });

@@ -12,7 +12,6 @@ import {
   codesOf,
   createTestGateway,
   isAtLeast,
-  refresh,
   type Settings,
 } from '../support/test-gateway.js';
 import { FRESH, pathOf, startServer } from '../support/test-server.js';
@@ -29,11 +28,7 @@ const LISTED = [
 
 async function serve(routes: (address: string) => Answer, config: Settings = {}) {
   const gateway = await createTestGateway({
-    listings: {
-      chains: [chainRow('a')],
-      tokens: LISTED,
-      routes: (_response, { url }) => routes(addressIn(url)),
-    },
+    listings: { chains: [chainRow('a')], tokens: LISTED, routes: (_, { url }) => routes(addressIn(url)) },
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
     hasListings: true,
   });
@@ -94,7 +89,7 @@ it('routes do not depend on the letter case that was asked for before the first 
   const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
   expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
   upstream.plan('tokens', json({ tokens: LISTED }));
-  await refresh(gateway);
+  await gateway.refresh();
   for (const written of [SHOUTED, BIG])
     expect(await gateway.query(pair(written, 'a'))).toEqual({ data: { tokens: [{ address: '0x2' }] } });
 });
@@ -256,7 +251,7 @@ it('a price in a route to an unlisted token is null while all prices of its symb
   for (const price of [null, { usd: 2_500 }]) {
     clock.advance(601_000);
     gateway.upstream.plan('tokens', json({ tokens: wrong }));
-    await refresh(gateway);
+    await gateway.refresh();
     await untilCachesSeeTheTime();
     const answer = await gateway.query<{ token: object; tokens: object[] }>(
       '{ token(chainKey: "c", address: "0x64") { price { usd } } tokens(srcChainKey: "c", srcToken: "0x64") { price { usd } } }',
@@ -275,7 +270,7 @@ it('a price in old routes is null when it is too old, also after the clock was s
   expect(await gateway.query(priced)).toMatchObject({ data: first });
   const asOf = new Date(Date.now() - 3_600_000).toISOString();
   clock.setBack(3_600_000);
-  await refresh(gateway);
+  await gateway.refresh();
   // The second time, the pause that the upstream asked for is not over, and no request is sent.
   gateway.upstream.plan('routes', status(500, { 'retry-after': '600' }));
   for (const price of [{ usd: 1 }, null]) {

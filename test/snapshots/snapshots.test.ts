@@ -18,13 +18,7 @@ import {
   startFakeSuccessor,
   status,
 } from '../support/fake-upstream.js';
-import {
-  codesOf,
-  createTestGateway,
-  refresh,
-  type Settings,
-  type TestGateway,
-} from '../support/test-gateway.js';
+import { codesOf, createTestGateway, type Settings, type TestGateway } from '../support/test-gateway.js';
 import { startServer, type TestServer } from '../support/test-server.js';
 
 const PRICES = '{ tokens { symbol price { usd asOf } } }';
@@ -281,7 +275,7 @@ it('an old answer is requested as often as a fresh one, and the log says once wh
 it('an answer older than the served listing does not replace it, does not count as a failure, and is logged', async () => {
   const gateway = await serveOld(first(1, listingAt(1), listingAt(2, 60)));
   const before = await seenBy(gateway);
-  await refresh(gateway);
+  await gateway.refresh();
   expect(await seenBy(gateway)).toEqual({
     ...before,
     listing: { ...before.listing, ageSeconds: expect.any(Number) },
@@ -295,10 +289,10 @@ it('an answer older than the served listing does not replace it, does not count 
   // The answer is accepted once the served listing is older.
   const clock = stopClock();
   clock.advance(40_000);
-  await refresh(gateway);
+  await gateway.refresh();
   expect((await seenBy(gateway)).price?.usd).toBe(1);
   clock.advance(25_000);
-  await refresh(gateway);
+  await gateway.refresh();
   expect((await seenBy(gateway)).price?.usd).toBe(2);
 });
 
@@ -317,6 +311,6 @@ it('an older answer is recognised by its age, and not by its time, which is wron
   await seenBy(gateway);
   date.setBack(7_200_000);
   monotonic.advance(30_000);
-  await refresh(gateway);
+  await gateway.refresh();
   expect((await seenBy(gateway)).price?.usd).toBe(2);
 });

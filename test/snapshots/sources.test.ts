@@ -15,12 +15,7 @@ import {
   untilAsked,
   untilComplete,
 } from '../support/sweep.js';
-import {
-  codesOf,
-  createTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../support/test-gateway.js';
+import { codesOf, createTestGateway, type TestGateway, type TestOptions } from '../support/test-gateway.js';
 
 const NETWORK: Network = {
   'a 0x1': ['b 0x1', 'c 0x1'],
@@ -37,7 +32,7 @@ async function sweep(answer: (token: string) => Answer | undefined = () => undef
   return { date, upstream, gateway: await startSweeping(upstream, options) };
 }
 
-async function startSwept(answer?: (token: string) => Answer | undefined, options: TestGatewayOptions = {}) {
+async function startSwept(answer?: (token: string) => Answer | undefined, options: TestOptions = {}) {
   const swept = await sweep(answer, options);
   await untilComplete(swept.gateway);
   return swept;
@@ -97,17 +92,14 @@ it('sources tell that they are incomplete, and how old they are, while answers a
   await expect
     .poll(() => askSources(gateway, 'b 0x1'))
     .toMatchObject({ data: { sources: { isComplete: false, chains: [{ chainKey: 'a' }] } } });
-  const firstAt = new Date(Date.now()).toISOString();
+  const asOf = new Date(Date.now()).toISOString();
   date.advance(20);
   clock.advance(50);
   await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(2);
   await manyRounds();
-  expect((await askSources(gateway, 'a 0x1')).data?.sources).toMatchObject({
-    isComplete: false,
-    asOf: firstAt,
-  });
+  expect((await askSources(gateway, 'a 0x1')).data?.sources).toMatchObject({ isComplete: false, asOf });
   await untilAsked(upstream, 4, clock, 50);
-  expect(await untilComplete(gateway)).toMatchObject({ asOf: firstAt });
+  expect(await untilComplete(gateway)).toMatchObject({ asOf });
 });
 
 it('asOf of sources is the time of the answer minus its Age, and destinations use the same answers', async () => {

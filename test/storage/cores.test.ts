@@ -16,12 +16,12 @@ it.skipIf(isRedisMissing || process.platform !== 'linux')(
   async () => {
     const redis = await startRedis();
     const upstream = await startFakeUpstream({}, onTestFinished);
-    const folder = temporaryDirectory();
+    const cwd = temporaryDirectory();
     for (const name of ['dist', 'node_modules', 'package.json'])
-      symlinkSync(join(ROOT, name), join(folder, name));
+      symlinkSync(join(ROOT, name), join(cwd, name));
     const example = blockOf('src/storage/README.md', 'cluster');
     expect(example).toContain('availableParallelism();');
-    writeFileSync(join(folder, 'cluster.js'), example.replace('availableParallelism();', '2;'));
+    writeFileSync(join(cwd, 'cluster.js'), example.replace('availableParallelism();', '2;'));
     const port = await freePort();
     const env = {
       PATH: process.env.PATH ?? '',
@@ -32,10 +32,7 @@ it.skipIf(isRedisMissing || process.platform !== 'linux')(
       CHAINS_FRESH_MS: '3600000',
       TOKENS_FRESH_MS: '3600000',
     };
-    const { child, output, exited } = spawnGroup(process.execPath, [...FLAGS, 'cluster.js'], {
-      cwd: folder,
-      env,
-    });
+    const { child, output, exited } = spawnGroup(process.execPath, [...FLAGS, 'cluster.js'], { cwd, env });
     const address = `http://127.0.0.1:${port}`;
     const count = (text: string) => output().split(text).length - 1;
     const answer = async () =>

@@ -11,13 +11,7 @@ import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { temporaryDirectory } from '../support/ends.js';
-import {
-  type FakeUpstream,
-  json,
-  startFakeSuccessor,
-  startFakeUpstream,
-  status,
-} from '../support/fake-upstream.js';
+import { json, startFakeSuccessor, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import {
   codesOf,
@@ -38,12 +32,8 @@ function filesIn(directory: string) {
   return { names, chains: file('chains'), tokens: file('tokens') };
 }
 
-async function startSmallUpstream(): Promise<FakeUpstream> {
-  return startFakeUpstream({
-    chains: [chainRow('a')],
-    tokens: [tokenRow('a', '0x1', { price: { usd: 2 } })],
-  });
-}
+const startSmallUpstream = () =>
+  startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('a', '0x1', { price: { usd: 2 } })] });
 
 async function fill() {
   const directory = temporaryDirectory();

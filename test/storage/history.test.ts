@@ -10,7 +10,7 @@ import { type FakeUpstream, json, startFakeUpstream } from '../support/fake-upst
 import { type GuardedGateway, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 import { startPeers } from '../support/peers.js';
 import { isRedisMissing } from '../support/redis.js';
-import { refresh, type TestGateway } from '../support/test-gateway.js';
+import type { TestGateway } from '../support/test-gateway.js';
 import { UNGUARDED } from '../support/test-server.js';
 
 it('two different token lists never have one version, although rules or upstream change between starts, also without a refresh', async () => {
@@ -167,7 +167,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await first.query('{ chains { chainKey } }');
     for (const tokens of [rows(1, 2), rows(1)]) {
       upstream.plan('tokens', json({ tokens }));
-      await refresh(first);
+      await first.refresh();
     }
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 0, patch: 0 });
     await redis.kill();

@@ -175,10 +175,7 @@ it.skipIf(isRedisMissing)('a user of Redis with the rights in the guide is enoug
     tokensFreshMs: 200,
     upstreamRequestsPerSecond: 100,
   };
-  const gateways = [
-    await createTestGateway({ upstream, config }),
-    await createTestGateway({ upstream, config }),
-  ];
+  const gateways = await Promise.all([1, 2].map(() => createTestGateway({ upstream, config })));
   for (const { snapshots, query } of gateways) {
     snapshots.start();
     await query(`{ chains { name } destinations(${USDC}) { chainKey } }`);

@@ -27,14 +27,8 @@ import {
   symbolsOf,
 } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import {
-  type Network,
-  sourcesOf,
-  startSweeping,
-  startSweptUpstream,
-  untilComplete,
-} from '../support/sweep.js';
-import { codesOf, refresh, type TestGateway } from '../support/test-gateway.js';
+import { sourcesOf, startSweeping, startSweptUpstream, untilComplete } from '../support/sweep.js';
+import { codesOf, type TestGateway } from '../support/test-gateway.js';
 import { UNGUARDED } from '../support/test-server.js';
 
 const versionOf = (gateway: TestGateway) => gateway.listings().tokens.version;
@@ -247,7 +241,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     for (const gateway of all) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([2, 2]);
     // The gateway that got the 410 asks again, too, when its next refresh is due.
-    await refresh(told);
+    await told.refresh();
     expect(upstream.count('tokens')).toBe(3);
   });
 
@@ -282,7 +276,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
 describe.skipIf(isRedisMissing)('routes', () => {
   it('routes are swept once for all gateways if these start together', async () => {
     stopDate();
-    const network: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x2': ['b 0x1'] };
+    const network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x2': ['b 0x1'] };
     const upstream = await startSweptUpstream(network);
     const config = { redisUrl: (await startRedis()).url, routesSweepMs: 2_000 };
     const gateways = await Promise.all([1, 2, 3].map(() => startSweeping(upstream, { config })));

@@ -60,10 +60,7 @@ const isTokenList = ajv.compile<TokenList>(
   createRequire(import.meta.url)(`${PACKAGE}/src/tokenlist.schema.json`) as object,
 );
 
-export async function nextVersionByPackage(
-  before: TokenList,
-  tokens: readonly TokenInfo[],
-): Promise<Version> {
+export async function nextVersionByPackage(before: TokenList, tokens: readonly TokenInfo[]) {
   const { minVersionBump } = await load<{
     minVersionBump(base: readonly TokenInfo[], update: readonly TokenInfo[]): number;
   }>('minVersionBump');

@@ -122,11 +122,7 @@ export async function startFakeSuccessor(listings: FakeListings & { readonly pag
   });
 }
 
-export function paged(
-  name: 'chains' | 'tokens',
-  rows: readonly unknown[],
-  pageSize: number = rows.length,
-): Answer {
+export function paged(name: 'chains' | 'tokens', rows: readonly unknown[], pageSize = rows.length): Answer {
   return (_response, { url }) => {
     const from = Number(/^from (\d+)\/$/.exec(pageTokenOf(url) ?? '')?.[1] ?? 0);
     const to = from + pageSize;
@@ -169,11 +165,7 @@ export function text(body: string | Buffer, headers: Headers = {}): Answer {
   };
 }
 
-export function status(
-  code: number,
-  headers: Record<string, string> = {},
-  body = '{"error":"secret-body"}',
-): Answer {
+export function status(code: number, headers: Headers = {}, body = '{"error":"secret-body"}'): Answer {
   return (response) => {
     response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(body);
   };

@@ -106,10 +106,7 @@ export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Oper
 
 type Choose = <Item>(items: readonly Item[]) => Item;
 
-function operationOf(
-  choose: Choose,
-  { without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
-): Operation {
+function operationOf(choose: Choose, { without = [], hasRoutes = false, cursors = [] }: OperationsOptions) {
   const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
   const variables: Record<string, unknown> = {};
   let definitions: string[] = [];

@@ -7,17 +7,12 @@ import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
-import {
-  createTestGateway,
-  defaultConfig,
-  type TestGateway,
-  type TestGatewayOptions,
-} from './test-gateway.js';
+import { createTestGateway, defaultConfig, type TestGateway, type TestOptions } from './test-gateway.js';
 
 /** Starts this many gateways. By default, the upstream's prices change in each response. The test's end ends them. */
-export async function startPeers(count: number, options: TestGatewayOptions & { redis?: TestRedis } = {}) {
+export async function startPeers(count: number, options: TestOptions & { redis?: TestRedis } = {}) {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
-  async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
+  async function join(others: TestOptions = {}): Promise<TestGateway> {
     const config = { upstreamRetries: 0, redisUrl: redis.url, ...rest.config, ...others.config };
     const gateway = await createTestGateway({ ...rest, upstream, ...others, config });
     gateway.snapshots.start();

@@ -5,10 +5,7 @@ import { onTestFinished } from 'vitest';
 import { freePort } from './processes.js';
 import { isMissing, spawnKept } from './server-process.js';
 
-export const isRedisMissing = isMissing(
-  spawnSync('redis-server', ['--version']).status === 0,
-  'redis-server',
-);
+export const isRedisMissing = isMissing(spawnSync('redis-server', ['-v']).status === 0, 'redis-server');
 
 export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 

@@ -4,12 +4,7 @@ import { expect } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import type { StoppedClock } from './clock.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
-import {
-  type Answered,
-  createTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from './test-gateway.js';
+import { createTestGateway, type TestGateway, type TestOptions } from './test-gateway.js';
 import { FRESH } from './test-server.js';
 
 /** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
@@ -37,10 +32,7 @@ export async function startSweptUpstream(network: Network) {
     asked: () => upstream.routesAsked().map(({ url }) => tokenOf(url)),
     /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
     planNetwork(next: Network, beside: readonly object[] = []) {
-      upstream.plan(
-        'tokens',
-        json({ tokens: [...Object.keys(next).map((token) => rowOf(token)), ...beside] }),
-      );
+      upstream.plan('tokens', json({ tokens: [...Object.keys(next).map((key) => rowOf(key)), ...beside] }));
       swept.planRoutes(routesOf(next));
     },
     planRoutes(routes: (token: string) => Answer) {
@@ -54,10 +46,7 @@ export async function startSweptUpstream(network: Network) {
 /** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */
 export const SWEEPING = { routesSweepMs: 200, ...FRESH, upstreamRetries: 0 } as const;
 
-export async function startSweeping(
-  upstream: FakeUpstream,
-  options: TestGatewayOptions = {},
-): Promise<TestGateway> {
+export async function startSweeping(upstream: FakeUpstream, options: TestOptions = {}) {
   const gateway = await createTestGateway({
     upstream,
     firstPauseMs: 10,
@@ -85,12 +74,9 @@ export const SOURCES = `query ($dstChainKey: String!, $dstToken: String!) {
   }
 }`;
 
-export function askSources(
-  { query }: TestGateway,
-  token: string,
-): Promise<Answered<{ sources: Sources | null }>> {
+export function askSources({ query }: TestGateway, token: string) {
   const [dstChainKey, dstToken] = token.split(' ');
-  return query(SOURCES, { dstChainKey, dstToken });
+  return query<{ sources: Sources | null }>(SOURCES, { dstChainKey, dstToken });
 }
 
 export async function sourcesOf(gateway: TestGateway, token: string) {

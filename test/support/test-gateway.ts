@@ -33,7 +33,7 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
 
 export type Settings = Partial<Config>;
 
-export interface TestGatewayOptions {
+export interface TestOptions {
   /** The upstream. Unless given, a fake one is started, with `listings` or else with the demo listings. */
   readonly upstream?: FakeUpstream;
   readonly listings?: FakeAnswers;
@@ -82,7 +82,7 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
 
 export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
 
-export async function createTestGateway(options: TestGatewayOptions = {}) {
+export async function createTestGateway(options: TestOptions = {}) {
   const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
@@ -119,6 +119,15 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   async function query<Data = Record<string, never>>(query: string, variables?: object) {
     return (await (await post({ query, variables })).json()) as Answered<Data>;
   }
+  /** Refreshes both listings. Resolves when both refreshes have ended, successfully or not. */
+  async function refresh() {
+    const ended = (name: string) => refreshes.filter(({ listing }) => listing === name).length;
+    const [chains, tokens] = [ended('chains'), ended('tokens')];
+    // Two snapshots must not have the same `takenAt`, which is in milliseconds.
+    await sleep(2);
+    snapshots.refreshNow();
+    await until(async () => ended('chains') > chains && ended('tokens') > tokens);
+  }
   if (options.hasListings) await query('{ chains { name } tokens { name } }');
   return {
     gateway,
@@ -132,6 +141,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     metrics,
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
     refreshOnRequest,
+    refresh,
     refreshes: refreshes as readonly (typeof refreshes)[number][],
     logged,
     linesWith: (text: string) => logged.filter(({ msg }) => msg.includes(text)),
@@ -165,19 +175,6 @@ export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Dat
 
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
-}
-
-/** Refreshes both listings. Resolves when both refreshes have ended, successfully or not. */
-export async function refresh({
-  snapshots,
-  refreshes,
-}: Pick<TestGateway, 'snapshots' | 'refreshes'>): Promise<void> {
-  const ended = (name: string) => refreshes.filter(({ listing }) => listing === name).length;
-  const [chains, tokens] = [ended('chains'), ended('tokens')];
-  // Two snapshots must not have the same `takenAt`, which is in milliseconds.
-  await sleep(2);
-  snapshots.refreshNow();
-  await until(async () => ended('chains') > chains && ended('tokens') > tokens);
 }
 
 export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {

@@ -10,9 +10,8 @@ import {
   createTestGateway,
   createTestLog,
   defaultConfig,
-  refresh,
   type TestGateway,
-  type TestGatewayOptions,
+  type TestOptions,
 } from './test-gateway.js';
 
 export { hasZstd, plainOf, type Received };
@@ -28,7 +27,7 @@ export interface Asked {
   readonly path?: string;
 }
 
-export interface TestServerOptions extends TestGatewayOptions {
+export interface TestServerOptions extends TestOptions {
   readonly clientLimit?: ClientLimit;
   /** The size of the response cache in bytes. With 1, nothing is cached. */
   readonly maxCacheBytes?: number;
@@ -99,11 +98,11 @@ export function pathOf({ query, variables, operationName }: Asked): string {
 }
 
 export async function refreshWith(
-  gateway: Pick<TestGateway, 'snapshots' | 'refreshes' | 'upstream'>,
+  gateway: Pick<TestGateway, 'refresh' | 'upstream'>,
   tokens: readonly unknown[],
   chains: readonly unknown[] = demoChains,
 ): Promise<void> {
   gateway.upstream.plan('tokens', json({ tokens }));
   gateway.upstream.plan('chains', json({ chains }));
-  await refresh(gateway);
+  await gateway.refresh();
 }

@@ -6,7 +6,7 @@ import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { checkedListOf, nextVersionByPackage, type TokenList, type Version } from '../support/copies.js';
 import { type FakeListings, json, stall, status } from '../support/fake-upstream.js';
-import { createTestGateway, refresh, type Settings, sampleOf } from '../support/test-gateway.js';
+import { createTestGateway, type Settings, sampleOf } from '../support/test-gateway.js';
 import { refreshWith, UNGUARDED } from '../support/test-server.js';
 
 const PATH = '/tokenlist.json';
@@ -252,7 +252,7 @@ it('the token list has the chainId of the chain listing, also while the token li
   expect((await checkedListOf(gateway)).tokens).toMatchObject([{ chainId: 7 }]);
   gateway.upstream.plan('tokens', status(404));
   gateway.upstream.plan('chains', json({ chains: [chainRow('a', { chainId: 8 })] }));
-  await refresh(gateway);
+  await gateway.refresh();
   await expect.poll(async () => (await checkedListOf(gateway)).tokens).toMatchObject([{ chainId: 8 }]);
   expect((await checkedListOf(gateway)).version).toEqual({ major: 2, minor: 0, patch: 0 });
 });

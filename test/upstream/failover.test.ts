@@ -13,7 +13,7 @@ import {
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
+import { codesOf, createTestGateway, sampleOf, type TestOptions } from '../support/test-gateway.js';
 
 const LISTINGS = ['chains', 'tokens'] as const;
 const BOTH = '{ chains { chainKey name } tokens { address symbol } }';
@@ -29,7 +29,7 @@ const NEW = {
 const OLD_ROWS = { chains: [{ chainKey: 'a', name: 'old' }], tokens: [{ address: '0x1', symbol: 'OLD' }] };
 const NEW_ROWS = { chains: [{ chainKey: 'a', name: 'new' }], tokens: [{ address: '0x1', symbol: 'NEW' }] };
 
-async function serve({ config, ...options }: TestGatewayOptions = {}) {
+async function serve({ config, ...options }: TestOptions = {}) {
   const v1 = await startFakeUpstream(OLD);
   const successor = await startFakeSuccessor(NEW);
   onTestFinished(successor.close);

@@ -4,7 +4,7 @@ import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { json, text } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, refresh } from '../support/test-gateway.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const GOOD_CHAIN = chainRow('good');
 const ETHER = { chainKey: 'x', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
@@ -107,10 +107,10 @@ it('bad rows are logged once, however often they are sent, and again if others a
   const listings = { chains: [GOOD_CHAIN], tokens: rows };
   const gateway = await createTestGateway({ hasListings: true, listings });
   const lines = () => gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows')).length;
-  for (let times = 0; times < 3; times++) await refresh(gateway);
+  for (let times = 0; times < 3; times++) await gateway.refresh();
   expect(lines()).toBe(1);
   gateway.upstream.plan('tokens', json({ tokens: [...rows].reverse() }));
-  await refresh(gateway);
+  await gateway.refresh();
   expect(lines()).toBe(2);
 });
 

@@ -82,12 +82,7 @@ export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{
   return { url: `${address}/graphql` };
 }
 
-async function startServing(
-  name: string,
-  port: number,
-  args: readonly string[],
-  atEnd: AtEnd,
-): Promise<string> {
+async function startServing(name: string, port: number, args: readonly string[], atEnd: AtEnd) {
   const env = { PATH: process.env.PATH ?? '', NODE_ENV: 'production' };
   const address = `http://127.0.0.1:${port}`;
   const server = { name, command: [process.execPath, ...args], cwd: PACKAGES, env };
