@@ -84,10 +84,8 @@ function table(text: string): Readonly<Record<string, readonly string[]>> {
 }
 
 interface SourceFile {
-  /** Path below src, without its ending. */
   readonly name: string;
   readonly text: string;
-  /** The imported files, as paths like `name`, and the imported packages. */
   readonly imports: readonly string[];
 }
 
@@ -112,7 +110,6 @@ const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encodin
 const isOurs = (name: string) => files.some((file) => file.name === name);
 const isIn = (name: string, place: string) => name === place || name.startsWith(`${place}/`);
 const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ name }) => name);
-/** The refused imports of one file of src by another, as "importer → imported". */
 const strays = (isRefused: (name: string, path: string) => boolean) =>
   files.flatMap(({ name, imports }) =>
     imports.filter((path) => isOurs(path) && isRefused(name, path)).map((path) => `${name} → ${path}`),

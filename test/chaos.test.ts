@@ -5,10 +5,9 @@ import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
 import { type AtEnd, share } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, mend, ODDITIES } from './support/faults.js';
-import { fixedLimits } from './support/fixed-limits.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
 import { type Load, questionsAbout, startLoad } from './support/load.js';
-import { megabytesOf } from './support/process-facts.js';
+import { fixedLimits, megabytesOf } from './support/processes.js';
 
 /** The status of one listing. Times are milliseconds since 1970. */
 interface Standing {
@@ -29,7 +28,6 @@ interface World {
 const GOOD = { chains, tokens };
 /** Clients send each gateway at most this many queries a second: several gateways run at once on one machine. */
 const QUESTIONS_PER_SECOND = 10;
-/** More queries than this must be answered during a fault. */
 const ANSWERED = 10;
 const CEILING = 3;
 /** Without faults the two listings cost 2.5 requests a second, which is below the rate limit. */
@@ -47,7 +45,6 @@ const SETTINGS = {
 const PATIENT = { UPSTREAM_TIMEOUT_MS: '20000' };
 const WITH_STALLS = ['connection', 'framing'];
 
-/** A fault lasts at least this long, and until the gateway has reported it. */
 const FAULT_MS = 1_500;
 /**
  * The listings must be new within this time after a fault. An open breaker lets a request through after two
@@ -148,7 +145,6 @@ async function recover(world: World, expect: ExpectStatic): Promise<void> {
   await expectAlive(world, expect);
 }
 
-/** Fails if clients have got wrong answers. The first `since` of them are ignored. */
 function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): void {
   expect(load.failures.slice(since, since + 3)).toEqual([]);
 }
@@ -157,7 +153,6 @@ function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): voi
 describe.concurrent.each(Object.keys(FAULTS))('the faults of the kind %s', (kind) => {
   const world = share((atEnd) => startWorld(atEnd, WITH_STALLS.includes(kind) ? {} : PATIENT));
 
-  // One fault after another, with the same process.
   it.sequential.for(FAULTS[kind] ?? [])(
     'a gateway survives this fault: $name',
     async (fault, { expect, onTestFailed }) => {

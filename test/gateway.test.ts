@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from './fixtures/rows.js';
+import { collectUnhandledRejections } from './support/ends.js';
 import { type FakeUpstream, json, late, status } from './support/fake-upstream.js';
 import { codesOf, createTestGateway } from './support/test-gateway.js';
 import { type Asked, startServer } from './support/test-server.js';
-import { collectUnhandledRejections } from './support/unhandled-rejections.js';
 
 const ZERO = '0x0000000000000000000000000000000000000000';
 

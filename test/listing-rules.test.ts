@@ -7,40 +7,33 @@ import { schema as ownSchema } from '../src/graph/schema/index.js';
 import { TOOLS } from '../src/mcp/tools.js';
 import { idOf } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';
+import { temporaryFile } from './support/ends.js';
 import { json, status } from './support/fake-upstream.js';
 import {
   address,
   expectNothingHidden,
-  HIDDEN_ADDRESSES,
-  HIDDEN_BY_CAIP,
-  HIDDEN_BY_KEY,
-  HIDDEN_IDS,
-  HIDDEN_UNLISTED,
+  HIDDEN,
   NATIVE,
   ORDER,
   RULES,
   SHOWN,
-  served,
-  servedChains,
   start,
   startUpstream,
   tokens,
   UNLISTED,
 } from './support/hiding-gateway.js';
 import { open, post } from './support/open-gateway.js';
-import { temporaryFile } from './support/temporary-files.js';
-import { refresh } from './support/test-gateway.js';
 import { FRESH } from './support/test-server.js';
 
 const KEYS = [
-  { chainKey: 'base', address: HIDDEN_BY_KEY },
-  { chainKey: 'ethereum', address: HIDDEN_BY_CAIP },
+  { chainKey: 'base', address: HIDDEN.byKey },
+  { chainKey: 'ethereum', address: HIDDEN.byCaip },
   { chainKey: 'xanadu', address: NATIVE },
   { chainKey: 'base', address: SHOWN },
 ];
 const CAIP19S = [
-  `eip155:8453/erc20:${HIDDEN_BY_KEY}`,
-  `eip155:1/erc20:${HIDDEN_BY_CAIP}`,
+  `eip155:8453/erc20:${HIDDEN.byKey}`,
+  `eip155:1/erc20:${HIDDEN.byCaip}`,
   `eip155:100100/erc20:${address('c0ffee04')}`,
   `eip155:8453/erc20:${SHOWN}`,
 ];
@@ -51,7 +44,6 @@ const pairs = (chain: string, token: string) =>
   }));
 const TYPED = ['xanadu', 'concealed', 'concaeled', 'xandau', 'concealed base', 'eip155:100100', '100100'];
 
-/** The arguments with which the test queries each root field. Most of them name hidden rows. */
 const WALK: Readonly<Record<string, readonly object[]>> = {
   chain: ['xanadu', 'XANADU', 'base'].map((chainKey) => ({ chainKey })),
   chains: [{}, ...TYPED.map((search) => ({ search })), { chainTypes: ['evm'] }],
@@ -68,7 +60,7 @@ const WALK: Readonly<Record<string, readonly object[]>> = {
   tokensByKey: [{ keys: KEYS }],
   tokensByCaip19: [{ caip19s: CAIP19S }],
   tokenSearch: [
-    ...['', ...TYPED, ...HIDDEN_ADDRESSES, ...CAIP19S, address('c0ffee').slice(0, 36)].map((query) => ({
+    ...['', ...TYPED, ...HIDDEN.addresses, ...CAIP19S, address('c0ffee').slice(0, 36)].map((query) => ({
       query,
     })),
     ...['SYMBOL', 'NAME', 'PRICE_ASC'].map((orderBy) => ({ orderBy })),
@@ -76,8 +68,8 @@ const WALK: Readonly<Record<string, readonly object[]>> = {
     { filter: { symbols: ['CONCEALED', 'BASED'] } },
     { filter: { isNative: true } },
   ],
-  node: [...HIDDEN_IDS, idOf('Token', 'base', SHOWN)].map((id) => ({ id })),
-  nodes: [{ ids: [...HIDDEN_IDS, idOf('Chain', 'base')] }],
+  node: [...HIDDEN.ids, idOf('Token', 'base', SHOWN)].map((id) => ({ id })),
+  nodes: [{ ids: [...HIDDEN.ids, idOf('Chain', 'base')] }],
   destinations: pairs('srcChainKey', 'srcToken').flatMap((pair) => [
     pair,
     { ...pair, includeSourceChain: true },
@@ -93,7 +85,7 @@ const WALK: Readonly<Record<string, readonly object[]>> = {
         ...['eip155:100100', 'eip155:8453'].map((caip2) => ({ __typename: 'Chain', caip2 })),
         ...KEYS.map((key) => ({ __typename: 'Token', ...key })),
         ...CAIP19S.map((caip19) => ({ __typename: 'Token', caip19 })),
-        ...HIDDEN_IDS.map((id) => ({ __typename: id === HIDDEN_IDS[0] ? 'Chain' : 'Token', id })),
+        ...HIDDEN.ids.map((id) => ({ __typename: id === HIDDEN.ids[0] ? 'Chain' : 'Token', id })),
       ],
     },
   ],
@@ -102,7 +94,6 @@ const WITHOUT_ROWS = ['_sdl', '_service'];
 
 const SCHEMA = withFederation(ownSchema);
 
-/** All fields of a type without arguments, down to this depth. */
 function selectionOf(type: GraphQLNamedType, depth: number): string {
   if (isAbstractType(type)) {
     const possible = SCHEMA.getPossibleTypes(type);
@@ -206,17 +197,17 @@ it('the rules apply to the token list, the tools for agents, and the metrics', a
 it('the rules apply to routes from a hidden token without a fresh listing: the upstream gets no request', async () => {
   const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
   const { query, upstream } = gateway;
-  await servedChains(gateway);
+  await gateway.servedChains();
   upstream.plan('tokens', status(500));
   const ask = (token: string) =>
     query(`{ destinations(srcChainKey: "base", srcToken: "${token}") { tokens { address } } }`);
   const asked = () => upstream.routesAsked().length;
-  expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
+  expect((await ask(HIDDEN.byKey)).data).toEqual({ destinations: null });
   upstream.plan('tokens', json({ tokens }));
-  await expect.poll(() => served(gateway)).toHaveLength(4);
+  await expect.poll(() => gateway.served()).toHaveLength(4);
   upstream.plan('tokens', status(500));
-  await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
-  expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
+  await expect.poll(() => gateway.listings().tokens.state).toBe('STALE');
+  expect((await ask(HIDDEN.byKey)).data).toEqual({ destinations: null });
   expect(asked()).toBe(0);
   // The routes of an unknown token that no rule hides are requested.
   await ask(address('77'));
@@ -251,11 +242,11 @@ it('rules that hide everything produce empty listings and a warning', async () =
   expect(upstream.count()).toBe(2);
   expect((await fetch('/tokenlist.json')).status).toBe(404);
   expect((await fetch('/ready')).status).toBe(200);
-  await refresh(gateway);
+  await gateway.refresh();
   const warnings = logged.filter(({ msg }) => msg.startsWith('LISTING_RULES hides every row'));
   expect(warnings.map(({ listing }) => listing).sort()).toEqual(['chains', 'tokens']);
   await gateway.apply('');
-  expect(await served(gateway)).toHaveLength(tokens.length);
+  expect(await gateway.served()).toHaveLength(tokens.length);
 });
 
 it('in the library, a changed file of rules applies at once to cached responses and cached routes', async () => {
@@ -273,14 +264,14 @@ it('in the library, a changed file of rules applies at once to cached responses 
     );
   const versions = () => ask('{ listings { version } }');
   for (let times = 0; times < 3; times++) {
-    expect(await routed()).toContain(HIDDEN_UNLISTED);
+    expect(await routed()).toContain(HIDDEN.unlisted);
     expect(await names()).toEqual(['xanadu', 'arbitrum', 'ethereum', 'base']);
   }
   const before = await versions();
   const asked = upstream.count();
   // The row is not listed, so the listings do not change.
-  writeFileSync(path, `hide base:${HIDDEN_UNLISTED}`);
-  await expect.poll(routed).not.toContain(HIDDEN_UNLISTED);
+  writeFileSync(path, `hide base:${HIDDEN.unlisted}`);
+  await expect.poll(routed).not.toContain(HIDDEN.unlisted);
   expect(await versions()).toEqual(before);
   writeFileSync(path, RULES);
   await expect.poll(names).toEqual(ORDER);
@@ -290,6 +281,6 @@ it('in the library, a changed file of rules applies at once to cached responses 
   expect(await names()).toEqual(ORDER);
   writeFileSync(path, '');
   await expect.poll(names).toEqual(['xanadu', 'arbitrum', 'ethereum', 'base']);
-  await expect.poll(routed).toContain(HIDDEN_UNLISTED);
+  await expect.poll(routed).toContain(HIDDEN.unlisted);
   expect(upstream.count()).toBe(asked);
 });

@@ -6,8 +6,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { SETTING_NAMES } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
-import { freePort } from './support/free-port.js';
 import { MAIN, spawnGateway, startGatewayProcess, startWaitingGateway } from './support/gateway-process.js';
+import { freePort } from './support/processes.js';
 import { PACKAGE, ROOT } from './support/readme.js';
 import { spawnGroup } from './support/server-process.js';
 

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crawl } from './support/crawl.js';
-import { freePort } from './support/free-port.js';
+import { temporaryDirectory } from './support/ends.js';
 import { ask } from './support/gateway-process.js';
+import { freePort } from './support/processes.js';
 import { PACKAGE, ROOT, readText } from './support/readme.js';
 import { spawnGroup } from './support/server-process.js';
-import { temporaryDirectory } from './support/temporary-files.js';
 
 const MIB = 2 ** 20;
 const MAX_MIB = 61;
@@ -123,7 +123,6 @@ function spaceOf(path: string): number {
   return readdirSync(path).reduce((sum, name) => sum + spaceOf(join(path, name)), own);
 }
 
-/** The folders of all packages that are installed in production, such as `node_modules/pino`. */
 function installedPackages(): readonly string[] {
   const lock = readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8');
   return Object.keys((JSON.parse(lock) as { packages: object }).packages);

@@ -4,14 +4,13 @@ import { cpSync, existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startFakeSuccessor } from './support/fake-successor.js';
-import { startFakeUpstream, status } from './support/fake-upstream.js';
-import { freePort } from './support/free-port.js';
+import { temporaryDirectory } from './support/ends.js';
+import { startFakeSuccessor, startFakeUpstream, status } from './support/fake-upstream.js';
 import { ask, shareGateway } from './support/gateway-process.js';
+import { freePort } from './support/processes.js';
 import { blockOf, ROOT, variablesOf } from './support/readme.js';
 import { isRedisMissing } from './support/redis.js';
 import { spawnGroup } from './support/server-process.js';
-import { temporaryDirectory } from './support/temporary-files.js';
 
 const README = 'README.md';
 const STORAGE = 'src/storage/README.md';

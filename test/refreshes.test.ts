@@ -5,7 +5,6 @@ import type { RawChain, RawToken } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { createExecutor } from './graph/executor.js';
 import { json, late, status } from './support/fake-upstream.js';
-import { refresh } from './support/test-gateway.js';
 import { FRESH, plainOf, type Received, startServer, type TestServer } from './support/test-server.js';
 
 /** A factor for longer runs: it multiplies the number of event sequences. */
@@ -42,7 +41,6 @@ const ofToken =
   ({ tokens }, nth, stamp) => ({ tokens: changeAt(tokens, nth, (row) => change(stamp, row)) });
 const address = (stamp: number, filler: string) => `0x${stamp.toString(16).padStart(40, filler)}`;
 
-/** Each changes the rows of one listing at most. */
 const CHANGES: Readonly<Record<string, Change>> = {
   nothing: () => ({}),
   'a name': ofToken((stamp) => ({ name: `Name ${stamp}` })),
@@ -94,7 +92,6 @@ const events = fc.oneof(
     arbitrary: fc.record({
       change: fc.constantFrom(...Object.keys(CHANGES)),
       nth: fc.nat(20),
-      /** The listings whose refresh fails: mostly none. */
       failing: fc.constantFrom<string[]>('', '', '', '', 'chains', 'tokens', 'chains tokens'),
       meanwhile: fc.array(questions, { maxLength: 5 }),
     }),
@@ -109,19 +106,17 @@ async function start() {
     config: { ...FRESH, upstreamRetries: 0 },
     firstPauseMs: 3_600_000,
   });
-  await refresh(server);
+  await server.refresh();
   const { snapshots } = server;
   let from = snapshots.current();
   const ofListings = Object.assign(Object.create(snapshots), { current: () => ({ ...from }) });
   const execute = await createExecutor({ snapshots: ofListings });
-  /** The body that graphql-js makes from these listings. */
   async function executed(question: Parameters<typeof execute>[0], listings: typeof from): Promise<string> {
     from = listings;
     return JSON.stringify({ data: (await execute(question))?.data });
   }
   const bodies = new Map<string, string>();
 
-  /** The body. For a 304, the earlier body with this tag. */
   function bodyOf(answer: Received, key: string): string {
     const tag = key + answer.headers.etag;
     if (answer.status === 304) return bodies.get(tag) ?? 'none that was ever sent';
@@ -192,7 +187,7 @@ it('an answer is the one of graphql-js from the served listings, in any order of
           if (!fails) world = { ...world, [path]: next[path] };
         }
         const before = versions(snapshots);
-        const inFlight = refresh({ snapshots, ...server });
+        const inFlight = server.refresh();
         // Questions are sent in turn: some before the refresh ends, and some at about that time.
         const asking = (async () => {
           for (const choice of meanwhile) await Promise.all([check(choice), check(choice)]);
@@ -205,7 +200,6 @@ it('an answer is the one of graphql-js from the served listings, in any order of
         expect(chains?.rows.map(namedOf)).toEqual(world.chains.map(namedOf));
         if (heldBackRows === 0 && !isHeldBack)
           expect(tokens?.rows.map(namedOf)).toEqual(world.tokens.map(namedOf));
-        // All cached responses are requested again.
         for (const of of QUESTIONS.keys()) {
           const method = nth % 2 === 0 ? 'GET' : 'POST';
           await check({ of, method, encoding: '', hasTags: nth % 3 === 0 });

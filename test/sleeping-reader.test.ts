@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { fixedLimits } from './support/fixed-limits.js';
-import { freePort } from './support/free-port.js';
 import { MAIN } from './support/gateway-process.js';
+import { fixedLimits, freePort } from './support/processes.js';
 import { postOf } from './support/raw-http.js';
 import { PACKAGE } from './support/readme.js';
 
@@ -14,7 +13,6 @@ const AT_ONCE = 50;
 /** Each log line contains the id of its request. With a long id, a few thousand lines fill any buffer. */
 const LONG_ID = 'x'.repeat(128);
 
-/** Starts a gateway whose log is not read yet. The log is a pipe with `throughPipe`, otherwise a socket. */
 async function startUnread(throughPipe: boolean) {
   const port = String(await freePort());
   const env = {
@@ -43,7 +41,6 @@ async function startUnread(throughPipe: boolean) {
   return { address, child, errors: () => errors };
 }
 
-/** Sends pipelined requests until lines of the log are lost; each request must be answered. */
 async function fillLog(address: string): Promise<string> {
   const request = postOf('{ chain(chainKey: "base") { name } }', `x-request-id: ${LONG_ID}\r\n`);
   const socket = connect(Number(new URL(address).port), '127.0.0.1');

@@ -5,11 +5,10 @@ import type { RawChain, RawToken } from './fixtures/demo.js';
 import { generatedListings } from './fixtures/rows.js';
 import { mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
-import { fixedLimits } from './support/fixed-limits.js';
 import { startGatewayProcess } from './support/gateway-process.js';
 import { send } from './support/hostile.js';
 import { questionsAbout, startLoad } from './support/load.js';
-import { megabytesOf } from './support/process-facts.js';
+import { fixedLimits, megabytesOf } from './support/processes.js';
 import { randomFrom, shuffled } from './support/random.js';
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 2);

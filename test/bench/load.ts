@@ -42,7 +42,6 @@ export async function runLoad(url: string, load: Load, seconds: number) {
   };
 }
 
-/** Makes the function that returns the bytes of one request after the other. */
 function requestsOf(url: string, { next, bodies = [''] }: Load): () => Uint8Array {
   const lines = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `POST /graphql HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${lines.join('')}`;

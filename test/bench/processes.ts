@@ -6,8 +6,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { ask, send } from './load.js';
 import type { Counts } from './servers/upstream.js';
 
@@ -26,7 +25,6 @@ interface GatewayOptions {
   readonly isMoving?: boolean;
   readonly delayMs?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whether to measure how long its event loop is blocked. */
   readonly isProbed?: boolean;
   readonly hasAllCores?: boolean;
   /** The folder of the built checkout to start, by default this checkout. */
@@ -43,7 +41,6 @@ const ANY_OPERATION = JSON.stringify({ query: '{ chains { chainKey } }' });
 const MAX_LOGGED = 2_000;
 const TASKSET = '/usr/bin/taskset';
 
-/** Whether servers and load run on separate cores. */
 export const isPinned = cpus().length >= 2 && existsSync(TASKSET);
 
 const children = new Set<ChildProcess>();
@@ -53,7 +50,6 @@ let logged = '';
 /** The first part of what the gateways have logged: lines of level `warn` and above, unless their settings differ. */
 export const gatewayLog = () => logged.slice(0, MAX_LOGGED);
 
-/** Pins all threads of a process to the core of the servers or of the load, if the system supports it. */
 export function pin(pid: number | undefined, side: 'server' | 'load' | 'any'): void {
   if (!isPinned || pid === undefined) return;
   const cores = { server: '0', load: '1', any: `0-${cpus().length - 1}` };
@@ -78,7 +74,6 @@ export function endAll(): void {
   for (const child of children) child.kill('SIGKILL');
 }
 
-/** Installs the packages of the other servers, unless they are installed. */
 export function installPeers(): void {
   // npm writes this file at the end of an installation.
   if (existsSync(new URL('node_modules/.package-lock.json', PEERS))) return;
@@ -89,13 +84,7 @@ export function installPeers(): void {
 
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));
 
-/** Starts a server of the bench other than the gateway. With `upstream`, its argument is the upstream's address. */
-export async function startServer(
-  name: string,
-  file: string,
-  upstream?: Target,
-  listed?: number,
-): Promise<Target> {
+export async function startServer(name: string, file: string, upstream?: Target, listed?: number) {
   const args = upstream && listed ? [addressIn(upstream, { listed }).address] : [];
   const path = fileURLToPath(new URL(`servers/${file}.js`, import.meta.url));
   const child = keep(fork(path, args, { env: { ...process.env, NODE_ENV: 'production' } }));

@@ -13,15 +13,10 @@ interface Findings {
   readonly goals: readonly Goal[];
 }
 
-/** Measures one thing, and ends the processes that it has started. */
 export type Part = (bench: Bench) => Promise<Findings>;
 
 /** A Markdown table. The columns after the first `textColumns` are numbers. */
-export function table(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  textColumns: number,
-): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[], textColumns: number) {
   const rule = head.map((_name, column) => (column < textColumns ? '---' : '---:'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -1,16 +1,13 @@
 /** Measures servers in turn in several rounds, because the speed of a machine changes, and compares their answers. */
-
 import { isDeepStrictEqual } from 'node:util';
-import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
+import { cpuMicrosOf, megabytesOf } from '../support/processes.js';
 import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';
 
-/** The measurements of one run; NaN for those that the system does not report. */
 interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** CPU time of the server per answer. */
   readonly cpuMicros: number;
   readonly megabytes: number;
   readonly upstreamRequests: number;
@@ -30,7 +27,6 @@ export interface Contest {
   readonly entries: readonly Entry[];
 }
 
-/** The servers' upstream, and the length of each run in seconds. */
 export interface Bench {
   readonly upstream: Target;
   readonly seconds: number;
@@ -97,9 +93,7 @@ export function middle({ samples }: Entry, key: keyof Sample): number {
 }
 
 export function ratio(over: Entry, under: Entry, key: keyof Sample): number {
-  return median(
-    over.samples.map((sample, round) => sample[key] / (under.samples[round]?.[key] ?? Number.NaN)),
-  );
+  return median(over.samples.map((sample, nth) => sample[key] / (under.samples[nth]?.[key] ?? Number.NaN)));
 }
 
 export function median(values: readonly number[]): number {

@@ -8,7 +8,6 @@ import { oneOf, randomFrom, shuffled } from '../support/random.js';
 export const SMALL = 2_000;
 export const LARGE = 10_000;
 
-/** The same operations of clients, again and again. */
 interface Workload {
   readonly name: string;
   readonly listed: number;
@@ -16,7 +15,6 @@ interface Workload {
   readonly bodies: readonly string[];
 }
 
-/** Operations with a known document. Their variables are new each time. */
 export interface NewVariables {
   readonly name: string;
   readonly connections: number;
@@ -60,7 +58,6 @@ const FEW_CONNECTIONS = 4;
 const PAGE = 20;
 const ENTITIES = 50;
 
-/** What a picker shows of each token. */
 const LIST_FIELDS = `{ symbol address decimals price { usd __typename }
   chain { name nativeCurrency { symbol __typename } __typename } __typename }`;
 const ALL_FIELDS = `{ id address chainKey decimals isBridgeable isNative name symbol price { usd asOf __typename }
@@ -78,47 +75,38 @@ const searchWith = writerOf(`query Search($query: String, $filter: TokenFilter) 
   tokenSearch(query: $query, filter: $filter, first: ${PAGE}) {
     totalCount pageInfo { hasNextPage endCursor __typename } edges { cursor node ${LIST_FIELDS} __typename } __typename } }`);
 
-export const chainNames: Workload = {
-  name: 'chains',
+const workload = (name: string, bodies: readonly string[], more: Partial<Workload> = {}): Workload => ({
+  name,
   listed: SMALL,
   connections: CONNECTIONS,
-  bodies: [bodyOf('query Chains { chains { chainKey name __typename } }')],
-};
+  bodies,
+  ...more,
+});
 
-/** The tokens of each of the 80 chains, in turn. */
-export const ofChain: Workload = {
-  name: 'list of a chain',
-  listed: SMALL,
-  connections: CONNECTIONS,
-  bodies: listingsOf(SMALL).chains.map(({ chainKey: srcChainKey }) =>
-    bodyOf(`query OfChain($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${LIST_FIELDS} }`, {
-      srcChainKey,
-    }),
-  ),
-};
+export const chainNames = workload('chains', [
+  bodyOf('query Chains { chains { chainKey name __typename } }'),
+]);
 
-export const wholeList: Workload = {
-  name: 'whole list',
-  listed: SMALL,
+const ofChainWith = writerOf(
+  `query OfChain($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${LIST_FIELDS} }`,
+);
+export const ofChain = workload(
+  'list of a chain',
+  listingsOf(SMALL).chains.map(({ chainKey }) => ofChainWith({ srcChainKey: chainKey })),
+);
+
+export const wholeList = workload('whole list', [bodyOf(`query Whole { tokens ${ALL_FIELDS} }`)], {
   connections: FEW_CONNECTIONS,
-  bodies: [bodyOf(`query Whole { tokens ${ALL_FIELDS} }`)],
-};
+});
 
 /** The bare server finds an answer by the body, so this list needs another body than {@link wholeList}. */
-export const longList: Workload = {
-  ...wholeList,
-  name: 'whole list x10k',
+export const longList = workload('whole list x10k', [bodyOf(`query Long { tokens ${ALL_FIELDS} }`)], {
+  connections: FEW_CONNECTIONS,
   listed: LARGE,
-  bodies: [bodyOf(`query Long { tokens ${ALL_FIELDS} }`)],
-};
+});
 
 /** 20 tokens by their keys, 500 different sets of keys in turn. All 500 answers fit into the cache. */
-const keySets: Workload = {
-  name: '20 by key x10k',
-  listed: LARGE,
-  connections: CONNECTIONS,
-  bodies: keySetsIn(LARGE, 500),
-};
+const keySets = workload('20 by key x10k', keySetsIn(LARGE, 500), { listed: LARGE });
 
 export const repeated: readonly Workload[] = [chainNames, ofChain, wholeList, longList, keySets];
 
@@ -131,7 +119,7 @@ export function keySetsIn(listed: number, sets: number): readonly string[] {
 }
 
 /** One token by its chain and address. The letter case of the address differs each time. */
-export const oneToken: NewVariables = {
+const oneToken: NewVariables = {
   name: 'one token',
   connections: CONNECTIONS,
   series(number) {
@@ -159,13 +147,14 @@ const withTokens = (
   },
 });
 
-export const byKey = withTokens('20 by key', (token) => () => byKeyBody(Array.from({ length: PAGE }, token)));
+const byKey = withTokens('20 by key', (token) => () => byKeyBody(Array.from({ length: PAGE }, token)));
 
-/** A router's request for fields of 50 random tokens, which another subgraph has listed. */
-export const entities = withTokens('50 entities', (token) => {
+const entities = withTokens('50 entities', (token) => {
   const one = () => ({ __typename: 'Token', ...keyOf(token()) });
   return () => entitiesWith({ representations: Array.from({ length: ENTITIES }, one) });
 });
+
+export const lookUps: readonly NewVariables[] = [oneToken, byKey, entities];
 
 /** Searches of seven kinds in turn, only for first pages, because two checkouts can have different cursors. */
 export const searchMix = withTokens('search mix', (token, random) => {

@@ -1,20 +1,9 @@
 /** Apollo Client works with its usual configuration: pickers, its cache by id, and the pages of a search. */
-
 import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
 import { expect, it, onTestFinished } from 'vitest';
 import { shareGateway } from '../support/gateway-process.js';
-import {
-  CHAIN_PICKER,
-  expectAllFound,
-  expectPickers,
-  type PricedToken,
-  SEARCHED,
-  TOKEN_PICKER,
-  type TokenPicker,
-  USDC,
-  watchRequests,
-} from './pickers.js';
+import * as pickers from './pickers.js';
 import { createClient } from './recipes/apollo.js';
 
 const TOKEN = gql`
@@ -41,10 +30,10 @@ function createPlainClient(uri: string, cache = new InMemoryCache()) {
 const gateway = shareGateway();
 
 it('Apollo Client fills the pickers of chains, tokens and destinations, each with one query', async () => {
-  const sent = watchRequests();
+  const sent = pickers.watchRequests();
   const client = createPlainClient(gateway.endpoint);
 
-  await expectPickers(async (query, variables) => {
+  await pickers.expectPickers(async (query, variables) => {
     const { data } = await client.query<never>({ query: gql(query), variables });
     return data;
   });
@@ -54,17 +43,20 @@ it('Apollo Client fills the pickers of chains, tokens and destinations, each wit
 it('Apollo Client normalises the results of several queries by id, without configuration', async () => {
   const cache = new InMemoryCache();
   const client = createPlainClient(gateway.endpoint, cache);
-  const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
+  const { data } = await client.query<{ token: pickers.PricedToken }>({
+    query: TOKEN,
+    variables: pickers.USDC,
+  });
   const { id } = data?.token ?? {};
-  await client.query({ query: gql(TOKEN_PICKER), variables: { query: USDC.srcToken } });
+  await client.query({ query: gql(pickers.TOKEN_PICKER), variables: { query: pickers.USDC.srcToken } });
   await client.query({ query: USDC_ROWS });
-  await client.query({ query: gql(CHAIN_PICKER), variables: { search: 'ethereum' } });
+  await client.query({ query: gql(pickers.CHAIN_PICKER), variables: { search: 'ethereum' } });
 
-  const found = await client.query<{ node: PricedToken }>({ query: NODE, variables: { id } });
+  const found = await client.query<{ node: pickers.PricedToken }>({ query: NODE, variables: { id } });
   expect(found.data?.node.symbol).toBe('USDC');
 
   const kept = Object.entries(cache.extract());
-  expect(kept.filter(([, entry]) => entry?.address === USDC.srcToken)).toEqual([
+  expect(kept.filter(([, entry]) => entry?.address === pickers.USDC.srcToken)).toEqual([
     [
       `Token:${id}`,
       expect.objectContaining({ symbol: 'USDC', decimals: 6, chain: { __ref: expect.any(String) } }),
@@ -77,7 +69,7 @@ it('Apollo Client normalises the results of several queries by id, without confi
 
 it('Apollo Client keeps a view of a native currency when another view selects other fields of it', async () => {
   const client = createClient(gateway.endpoint);
-  const sent = watchRequests();
+  const sent = pickers.watchRequests();
   for (const query of [CURRENCY_SYMBOL, CURRENCY_DECIMALS]) await show(client.watchQuery({ query }));
   expect(client.readQuery({ query: CURRENCY_SYMBOL })).toMatchObject({
     chain: { nativeCurrency: { symbol: 'ETH' } },
@@ -87,10 +79,10 @@ it('Apollo Client keeps a view of a native currency when another view selects ot
 
 it('Apollo Client joins the pages of a search to one list, with each token once, apart from other searches', async () => {
   const client = createClient(gateway.endpoint);
-  const variables = { query: SEARCHED, first: 20 };
-  const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
+  const variables = { query: pickers.SEARCHED, first: 20 };
+  const search = client.watchQuery<pickers.TokenPicker>({ query: gql(pickers.TOKEN_PICKER), variables });
   await show(search);
-  const shown = () => search.getCurrentResult().data?.tokenSearch as TokenPicker['tokenSearch'];
+  const shown = () => search.getCurrentResult().data?.tokenSearch as pickers.TokenPicker['tokenSearch'];
 
   let pages = 1;
   for (; shown().pageInfo.hasNextPage && pages < 10; pages++) {
@@ -101,12 +93,12 @@ it('Apollo Client joins the pages of a search to one list, with each token once,
   }
   expect(pages).toBe(4);
   const find = async (asked: ApolloClient, more: object) => {
-    const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, ...more } };
-    return (await asked.query<TokenPicker>(question)).data?.tokenSearch;
+    const question = { query: gql(pickers.TOKEN_PICKER), variables: { query: pickers.SEARCHED, ...more } };
+    return (await asked.query<pickers.TokenPicker>(question)).data?.tokenSearch;
   };
   const idsOf = (found = shown()) => found.edges.map(({ node }) => node.id);
   expect(idsOf()).toEqual(idsOf(await find(createPlainClient(gateway.endpoint), { first: 100 })));
-  expectAllFound(shown());
+  pickers.expectAllFound(shown());
   expect(shown().pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
 
   const { totalCount } = shown();

@@ -1,5 +1,4 @@
 /** The recipe for fetch fills the pickers, and gives data and errors as the guide says. */
-
 import { expect, it } from 'vitest';
 import { shareGateway } from '../support/gateway-process.js';
 import { expectPickers } from './pickers.js';

@@ -14,7 +14,6 @@ const SELECTION = `
   token(chainKey: "base", address: "0x0") { destinations { chainKey } }
   destinations(srcChainKey: "base", srcToken: "0x0") { chainKey }`;
 
-/** A program that uses every marked field as non-null. */
 const USE_MARKED = `
   export const tokens: readonly { symbol: string }[] = data.chains.flatMap((chain) => chain.tokens);
   export const counts: number = data.chains.reduce((sum, { tokenCount }) => sum + tokenCount, 0);

@@ -45,7 +45,6 @@ export const USDC = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d1
 /** Finds 65 tokens: four pages of at most 20. */
 export const SEARCHED = 'usdt';
 
-/** The input of programs that fill the pickers in separate processes. */
 export const QUESTIONS = { chains: 'eth', tokens: SEARCHED, source: USDC };
 
 const nameOf = (key: string) => demoChains.find(({ chainKey }) => chainKey === key)?.name ?? '';
@@ -61,7 +60,6 @@ export function sorted<Picked extends Pick<PickedToken, 'chain' | 'address'>>(
   return tokens.toSorted((one, other) => (identityOf(one) < identityOf(other) ? -1 : 1));
 }
 
-/** The tokens that the token picker should show for {@link SEARCHED} on all pages, {@link sorted}. */
 export const searchedTokens = sorted(
   demoTokens
     .filter((token) => isFoundBy(SEARCHED, token))
@@ -88,7 +86,6 @@ const reachable = demoTokens.filter(
   ({ symbol, isBridgeable, chainKey }) => symbol === 'USDC' && isBridgeable && chainKey !== USDC.srcChainKey,
 );
 
-/** The tokens that the destination picker should show for {@link USDC}, by the demo's rule for routes. */
 export const usdcDestinations = [...new Set(reachable.map(({ chainKey }) => chainKey))].map((key) => ({
   chainKey: key,
   chain: { name: nameOf(key) },
@@ -97,7 +94,6 @@ export const usdcDestinations = [...new Set(reachable.map(({ chainKey }) => chai
     .map(({ symbol, decimals, address }) => ({ symbol, decimals, address })),
 }));
 
-/** Fills the three pickers, one after another, and compares what they show. */
 export async function expectPickers(
   ask: (query: string, variables: Record<string, unknown>) => Promise<unknown>,
 ): Promise<void> {

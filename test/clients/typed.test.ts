@@ -24,7 +24,6 @@ const USE = `
   export const { tokenSearch } = await execute('', PRICED, { query: 'usdc' });
 `;
 
-/** Programs with one error each, and the compiler's message for it. */
 const WRONG = {
   'a time used as a number': [
     'export const asOf: number | undefined = tokenSearch?.edges[0]?.node.price?.asOf;',

@@ -7,8 +7,8 @@ import { buildSchema, isObjectType, parse, TypeInfo, visit, visitWithTypeInfo } 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, shareGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 import {
   expectAllFound,
   expectPickers,
@@ -28,7 +28,6 @@ const TOKEN = `query ($srcChainKey: String!, $srcToken: String!) {
 }`;
 const ROWS = `query ($srcChainKey: String!) { tokens(srcChainKey: $srcChainKey) { ${PRICED} } }`;
 
-/** Documents that together select fields of every type. */
 const EVERYTHING = [
   `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } heldBack { fact served upstream since } }
   query ($after: String) {
@@ -149,9 +148,9 @@ async function startGatewayWithAFailure(): Promise<string> {
     chainKey === 'base' && symbol === 'USDC';
   const rows = json({ tokens: demoTokens.map((row) => (isUsdc(row) ? { ...row, decimals: 18 } : row)) });
   let listed = 0;
-  upstream.plan('tokens', (response, request, nth) => {
-    const isListing = !request.url?.includes('srcToken');
-    (isListing && ++listed === 2 ? status(500) : rows)(response, request, nth);
+  upstream.plan('tokens', (_response, { url }) => {
+    const isListing = !url?.includes('srcToken');
+    return isListing && ++listed === 2 ? status(500) : rows;
   });
   const { address } = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
@@ -171,7 +170,6 @@ async function startGatewayWithAFailure(): Promise<string> {
   return address;
 }
 
-/** The console output while the client queries everything, from the gateway and then from its cache. */
 async function warningsOf(client: Client): Promise<readonly string[]> {
   const spies = (['warn', 'error'] as const).map((name) => vi.spyOn(console, name).mockReturnValue());
   onTestFinished(() => spies.forEach((spy) => void spy.mockRestore()));

@@ -1,9 +1,10 @@
 /** Settings are read from the environment and from files, and every error in them is reported at once. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readConfig, SETTING_GROUPS } from '../../src/config/config.js';
-import { spawnGateway } from '../support/gateway-process.js';
-import { temporaryFile as file, temporaryDirectory } from '../support/temporary-files.js';
+import { nameWarnings, readConfig, SETTING_GROUPS, SETTING_NAMES } from '../../src/config/config.js';
+import { temporaryFile as file, temporaryDirectory, temporaryFile } from '../support/ends.js';
+import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 
 function errorsOf(env: Record<string, string>): readonly string[] {
   const settings = readConfig(env);
@@ -16,11 +17,7 @@ it.each<[name: string, value: string, read: object]>([
   ['ADMIN_PORT', '9090', { adminPort: 9090 }],
   ['UPSTREAM_URL', 'https://example.org/v1/', { upstreamUrl: 'https://example.org/v1/' }],
   ['UPSTREAM_HEADERS', '{"x-api-key":"key"}', { upstreamHeaders: { 'x-api-key': 'key' } }],
-  [
-    'CORS_ORIGINS',
-    'https://a.example, http://b:3000',
-    { corsOrigins: ['https://a.example', 'http://b:3000'] },
-  ],
+  ['CORS_ORIGINS', 'https://a.example, http://b:81', { corsOrigins: ['https://a.example', 'http://b:81'] }],
   ['CORS_ORIGINS', 'capacitor://localhost', { corsOrigins: ['capacitor://localhost'] }],
   ['GRAPHIQL', 'false', { graphiql: false }],
   ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
@@ -37,7 +34,6 @@ it.each<[name: string, value: string, read: object]>([
   expect(readConfig({ [name]: value })).toMatchObject({ config: read });
 });
 
-/** Each setting with a part of its error, and the values that cause it. */
 const WRONG: readonly (readonly [name: string, message: string, ...values: string[]])[] = [
   ['HOST', 'an IP address or a host name, got "not a host"', 'not a host'],
   ['PORT', 'a whole number from 0 to 65535, got "65536"', '65536'],
@@ -186,4 +182,126 @@ it('several errors in settings end the process with status 1 and a list of all e
       'UPSTREAM_ULR is not a setting, and is not read. Did you mean UPSTREAM_URL?',
     ],
   });
+});
+
+const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });
+
+const NAMES = 'query Names { chains { name } }';
+const MANIFEST = { format: 'apollo-persisted-query-manifest', version: 1 };
+const APOLLO = {
+  id: '483e5f108130bba44a9562f99fb295baa9cf0541a6d35b47716b80517048b89f',
+  name: 'Names',
+  type: 'query',
+  body: 'query Names {\n  chains {\n    name\n    __typename\n  }\n}',
+};
+const manifest = (operations: unknown, changes: object = {}) =>
+  JSON.stringify({ ...MANIFEST, operations, ...changes });
+
+// The first three are as these tools wrote them: versions 1.4.0, 21.0.1, and client-preset 6.2.0.
+it.each([
+  ['generate-persisted-query-manifest', APOLLO.id, APOLLO.body, { ...MANIFEST, operations: [APOLLO] }],
+  [
+    'relay-compiler',
+    'fa7db77d2e5ebef0dd8eeda0ef4486a5',
+    'query relayNamesQuery {\n  chains {\n    name\n  }\n}\n',
+  ],
+  [
+    'GraphQL Code Generator',
+    'sha256:3fe166c46fd7da3d5ad5cd28b5b39752fcc081a0060ca0e9847b06ea85c0b50c',
+    NAMES,
+  ],
+  ['with an odd id', 'format', NAMES],
+])('a file of documents is read: %s', (_name, id, text, json: object = { [id]: text }) => {
+  const settings = configOf(JSON.stringify(json));
+  expect('config' in settings && [...(settings.config.trustedDocuments ?? [])]).toEqual([[id, text]]);
+});
+
+it.each([
+  ['{', ', which is not JSON'],
+  ['["{ a }"]', ' which is an array'],
+  ['null', ' with this error: Invalid type: Expected Object but received null'],
+  ['{}', ' without documents'],
+  ['{"a":1}', ' with this error: a: Invalid type: Expected string but received 1'],
+  ['{"":"{ a }"}', ' with this error: Invalid length'],
+  [`{"${'x'.repeat(300)}":"{ a }"}`, 'with this error: '],
+  [manifest([], { version: 2 }), 'version: Invalid type'],
+  [manifest([], { format: 'z'.repeat(5000) }), 'format: Invalid type'],
+  [manifest({}), 'operations: Invalid type'],
+  [manifest([]), ' without documents'],
+  [manifest([{ id: 'a' }]), 'operations.0.body: '],
+  [manifest(['{ a }', '{ b }'].map((body) => ({ id: 'a', body }))), ' where "a" names two documents'],
+])('the file of documents %s is an error that says what is wrong', (content, fault) => {
+  const settings = configOf(content);
+  const [error = '', ...others] = 'errors' in settings ? settings.errors : [];
+  expect(error).toMatch(/^TRUSTED_DOCUMENTS: expected a JSON file of documents as .*, got ".*file\.txt"/);
+  expect(error).toContain(fault);
+  expect(error.length).toBeLessThan(1_000);
+  expect(others).toEqual([]);
+});
+
+it.each([
+  ['UPSTREAM_ULR', 'UPSTREAM_URL'],
+  ['UPSTREAM_URI', 'UPSTREAM_URL'],
+  ['UPSTREAM_HEADER', 'UPSTREAM_HEADERS'],
+  ['UPSTREAMURL', 'UPSTREAM_URL'],
+  ['upstream_url', 'UPSTREAM_URL'],
+  ['upstream-url', 'UPSTREAM_URL'],
+  ['REDIS_URLL', 'REDIS_URL'],
+  ['PROT', 'PORT'],
+  ['UPSTREAM_URL_FILE', 'UPSTREAM_URL'],
+  ['LISTING_RULES_FILE', 'LISTING_RULES'],
+])('a variable that resembles a setting is reported: %s', (name, meant) => {
+  const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
+  expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
+});
+
+it.each<[name: string, now: string]>([
+  ['MAX_BODY_BYTES', 'The value is always 1048576.'],
+  ['HOLD_BACK_SHRINK', 'The value is always 0.5.'],
+  ['REDIS_SECRET', 'Protect Redis by a password and TLS.'],
+  [
+    'REQUIRE_UPSTREAM',
+    'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
+  ],
+])('a variable that was a setting is reported with the present rule: %s', (name, now) => {
+  const message = `${name} is no longer a setting, and is not read. ${now}`;
+  expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
+});
+
+it('a variable is ignored if it resembles no setting or has no value', () => {
+  const usual = 'PATH HOME HOSTNAME PWD LANG SHELL USER TERM NODE_ENV NODE_OPTIONS npm_config_port TZ _ LOG';
+  const names = [...usual.split(' '), ...SETTING_NAMES];
+  expect(nameWarnings(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([]);
+  expect(nameWarnings({ UPSTREAM_ULR: ' ', 'UPSTREAM_URL\u001b': 'x' })).toEqual([]);
+});
+
+it('a variable that resembles a setting causes a warning at the start, without its value', async () => {
+  const wrong = { UPSTREAM_ULR: 'https://key@example.org', UPSTREAM_URL_FILE: '/url', MAX_DEPTH: '20' };
+  const { output } = await startGatewayProcess(wrong);
+  const warned = output().match(/^.*not read.*$/gm) ?? [];
+  const lines = warned.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.map(({ level, msg }) => `${level}: ${msg}`).sort()).toEqual([
+    'warn: MAX_DEPTH is no longer a setting, and is not read. The value is always 12.',
+    'warn: UPSTREAM_ULR is not a setting, and is not read. Did you mean UPSTREAM_URL?',
+    'warn: UPSTREAM_URL_FILE is not a setting, and is not read. Did you mean UPSTREAM_URL?',
+  ]);
+  expect(output()).not.toContain('example.org');
+});
+
+it('an unreachable upstream is logged for each listing, with advice and without a stack', async () => {
+  const { output, address, child, exited } = await startGatewayProcess({
+    UPSTREAM_URL: 'http://nowhere.invalid/v1',
+    ...fixedLimits({ upstreamRetries: 0 }),
+  });
+  expect((await fetch(`${address}/ready`)).status).toBe(503);
+  const failures = () => output().match(/^.*could not be refreshed.*$/gm) ?? [];
+  const isTold = (listing: string) => failures().some((line) => line.includes(`The ${listing} listing`));
+  await expect.poll(() => isTold('chains') && isTold('tokens'), { timeout: 60_000 }).toBe(true);
+  child.kill('SIGINT');
+  await exited;
+  for (const line of failures()) {
+    expect(line).toContain('nowhere.invalid');
+    expect(line).toContain('Check the address (UPSTREAM_URL)');
+    expect(line).not.toMatch(/"stack"|node_modules|\.js:\d/);
+  }
 });

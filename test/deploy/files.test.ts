@@ -30,7 +30,6 @@ const GATEWAYS: readonly (readonly [file: string, settings: Readonly<Record<stri
   ['kustomization.yaml', kubernetesEnv],
 ];
 
-/** The configuration of the gateway from these settings and those of the image. */
 function configOf(settings: Readonly<Record<string, string>>) {
   const filled = Object.entries(settings).map(([name, value]) => [
     name,

@@ -47,7 +47,6 @@ export const kubernetesEnv: Readonly<Record<string, string>> = Object.fromEntrie
   }),
 );
 
-/** An object of kubernetes.yaml. The type of its `spec` depends on its kind. */
 export interface KubernetesObject<Spec = unknown> {
   readonly apiVersion: string;
   readonly kind: string;
@@ -59,7 +58,6 @@ export const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map(
   (document) => document.toJS() as KubernetesObject,
 );
 
-/** An object by its kind and name; throws an Error if there is none. */
 export function kubernetesObject<Spec = unknown>(kind: string, name = 'gateway'): KubernetesObject<Spec> {
   const found = kubernetes.find((object) => object.kind === kind && object.metadata.name === name);
   if (!found) throw new Error(`Expected a ${kind} named ${name} in kubernetes.yaml`);
@@ -132,7 +130,6 @@ export const dashboard = JSON.parse(deployed('grafana.json')) as {
   readonly templating: { readonly list: readonly { readonly name: string }[] };
 };
 
-/** The queries of all panels, with the variables as Grafana would fill them in. */
 export const dashboardQueries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({
     title,

@@ -5,14 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
+import { temporaryDirectory } from '../support/ends.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { ask, post } from '../support/gateway-process.js';
-import { megabytesOf } from '../support/process-facts.js';
+import { fixedLimits, freePort, megabytesOf } from '../support/processes.js';
 import { PACKAGE, ROOT } from '../support/readme.js';
 import { spawnGroup } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
 /** Memory is measured for this many seconds: few in CI, more for the figures in .deploy/README.md. */
@@ -37,7 +35,6 @@ function run(settings: Readonly<Record<string, string>>) {
   return spawnGroup(first, args, { cwd: ROOT, env: { PATH, ...imageEnv, ...settings } });
 }
 
-/** Runs the command of the image on free ports with a folder for snapshots, and waits until the gateway listens. */
 async function startImage(settings: Readonly<Record<string, string>>) {
   const snapshots = temporaryDirectory();
   if (CAN_CHANGE_USER) chownSync(snapshots, USER, USER);
@@ -120,8 +117,8 @@ it.each(SIZES)('the image stays below the limit on memory with %i tokens and cli
   const { chains, tokens } = generatedListings(80, listed);
   const upstream = await startFakeUpstream({ chains, tokens }, onTestFinished);
   // Prices change with each refresh, so that indexes and responses cannot be reused.
-  upstream.plan('tokens', (response, request, nth) =>
-    json({ tokens: tokens.map((token) => ({ ...token, price: { usd: nth } })) })(response, request, nth),
+  upstream.plan('tokens', (_response, _request, usd) =>
+    json({ tokens: tokens.map((token) => ({ ...token, price: { usd } })) }),
   );
   const { address, child, output } = await startImage({
     UPSTREAM_URL: upstream.url,

@@ -2,17 +2,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
-import { LIMITS_OF_PRODUCTION } from '../support/fixed-limits.js';
 import { post, startGatewayProcess } from '../support/gateway-process.js';
-import { startNginx } from './nginx.js';
-import { areMissing } from './programs.js';
+import { LIMITS_OF_PRODUCTION } from '../support/processes.js';
+import { areMissing, startNginx } from './programs.js';
 
 interface Answered {
   readonly data: unknown;
   readonly errors: readonly { readonly extensions: { readonly code: string } }[];
 }
 
-/** Starts two gateways behind nginx. Their common upstream never answers `stalled` requests. */
 async function startPair(stalled: 'tokens' | 'routes') {
   const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('routes', json({ tokens: demoTokens }));

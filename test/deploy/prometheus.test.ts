@@ -7,13 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import {
   alerts,
   compose,
@@ -27,7 +26,6 @@ import { areMissing } from './programs.js';
 
 const MAX_CONNECTIONS = 20;
 
-/** Starts a real Prometheus that scrapes the metrics at this host and port each second. The test's end ends it. */
 async function startPrometheus(target: string) {
   const folder = temporaryDirectory();
   const port = await freePort();
@@ -89,7 +87,6 @@ function withoutKubernetes(target: string): object {
   return { ...job, static_configs: [{ targets: [target], labels: pod }] };
 }
 
-/** Starts a gateway, and causes again and again everything that the dashboard shows. */
 async function startBusyGateway() {
   const redis = await startRedis();
   const upstream = await startFakeUpstream({}, onTestFinished);
@@ -107,8 +104,8 @@ async function startBusyGateway() {
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
   // More than half of the tokens are missing, so the listing is held back. Every other request for routes fails.
   upstream.plan('tokens', json({ tokens: demoTokens.slice(-200) }));
-  upstream.plan('routes', (response, request, nth) =>
-    (nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(-3) }))(response, request, nth),
+  upstream.plan('routes', (_response, _request, nth) =>
+    nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(-3) }),
   );
   let turn = 0;
   const beat = async () => {

@@ -4,20 +4,17 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from '../fixtures/demo.js';
+import { temporaryDirectory } from '../support/ends.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { spawnGateway } from '../support/gateway-process.js';
 import { questionsAbout, startLoad } from '../support/load.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
-import { startNginx } from './nginx.js';
-import { areMissing } from './programs.js';
+import { areMissing, startNginx } from './programs.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 4_000);
-/** The commit to upgrade from, by default the previous. */
 const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 
 const all = questionsAbout({ chains, tokens });
@@ -57,7 +54,6 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
       gateway = spawnGateway({ ...settings, ...fixedLimits({}, build) }, join(build, 'dist/main.js'));
       await expect.poll(async () => (await fetch(`${admin}/ready`)).ok, { interval: 50 }).toBe(true);
     },
-    /** Ends the process by this signal, and resolves with its exit status. */
     async end(signal: 'SIGTERM' | 'SIGKILL') {
       const metrics = await (await fetch(`${admin}/metrics`)).text();
       for (const [, count] of metrics.matchAll(
@@ -67,7 +63,6 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
       gateway?.child.kill(signal);
       return gateway?.exited;
     },
-    /** How many operations its ended processes have answered. */
     answered: () => answered,
     output: () => gateway?.output(),
   };

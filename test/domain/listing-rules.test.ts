@@ -86,7 +86,6 @@ it('rules accept a change, keep the old value, or do not decide', () => {
 it('any rules hide the rows that they name, and order the others', () => {
   const someChains = chains.slice(0, 6);
   const someTokens = tokens.filter(({ chainKey }) => someChains.some((chain) => chain.chainKey === chainKey));
-  /** A word of a rule, with the row that it names. */
   type Word = readonly [word: string, chainKey: string, token?: Token];
   const chainWord: fc.Arbitrary<Word> = fc.constantFrom(...someChains).chain((chain) => {
     const caip2 = caip2Of(chain) ?? chain.chainKey;

@@ -8,7 +8,6 @@ import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { type Operation, operationsOf } from '../support/generated-operations.js';
 import { hasZstd, plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
 
-/** Multiplies the number of operations, for longer runs. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 const CHAINS = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana', 'sei'].includes(chainKey));
 const TOKENS = demoTokens.slice(0, 40);
@@ -25,7 +24,6 @@ const WITHOUT = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
 const down = (code: 'UPSTREAM_STATUS' | 'UPSTREAM_TIMEOUT') =>
   Promise.reject(new UpstreamError(code, `The upstream failed with "${code}".`));
 
-/** Each changes the service. Equal requests to it have equal outcomes. */
 const STATES: Readonly<Record<string, (service: Service) => Partial<Service>>> = {
   'while nothing fails': () => ({}),
   'without a chain listing': (listing) => ({
@@ -75,7 +73,6 @@ async function cursorsOf({ ask }: TestServer): Promise<readonly string[]> {
   return Object.values(data).flatMap((changes) => changes?.cursor ?? []);
 }
 
-/** Refreshes the listings to those that the tests expect. @returns the earlier cursors */
 async function changeListings(server: TestServer): Promise<readonly string[]> {
   const before = await cursorsOf(server);
   server.upstream.plan('chains', json({ chains: CHAINS }));

@@ -14,7 +14,8 @@ import {
 import { expect, it } from 'vitest';
 import { exceedsBytes } from '../../src/execution/json.js';
 import { createCoercion } from '../../src/execution/variables.js';
-import { collectUnhandledRejections } from '../support/unhandled-rejections.js';
+import { collectUnhandledRejections } from '../support/ends.js';
+import { startServer } from '../support/test-server.js';
 import { createWriter } from './support/writer.js';
 
 type Resolve = (source: unknown) => unknown;
@@ -62,14 +63,6 @@ it.each<[text: string, variables: object]>([
   createWriter(schema, text)({}, { ...variables });
   expect(seen).toHaveLength(2);
   expect(seen[1]).toStrictEqual(seen[0]);
-});
-
-it('a plan leaves a condition that is null or missing to graphql-js', () => {
-  const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
-  expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
-  expect(String(write({}, { y: false }))).toBe('{"data":{}}');
-  expect(write({}, { y: null })).toBeUndefined();
-  expect(write({}, {})).toBeUndefined();
 });
 
 it('a plan writes long responses of any characters', () => {
@@ -228,22 +221,8 @@ it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]
   },
 );
 
-const texts = (count: number) => {
-  const schema = schemaWith({ 'Query.texts': () => Array(count).fill('x'.repeat(99_997)) });
-  return createWriter(schema, '{ texts }');
-};
 const bytesOf = (parts: readonly Buffer[] | undefined) =>
   parts?.reduce((bytes, { length }) => bytes + length, 0);
-
-it('a response longer than the limit is refused', () => {
-  expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
-  const cost = { refusal: undefined };
-  expect(texts(84)({ cost })).toBeUndefined();
-  expect(cost.refusal).toMatchObject({ code: 'LIMIT_EXCEEDED' });
-  const context = { maxResponseBytes: () => 8_500_000 };
-  expect(bytesOf(texts(84)(context))).toBeGreaterThan(8_400_000);
-  expect(texts(85)(context)).toBeUndefined();
-});
 
 it('the limit on bytes applies to kept JSON, too', () => {
   const rows = Object.freeze(
@@ -280,4 +259,15 @@ it('the limit on bytes is checked exactly, without making the JSON', () => {
       expect(exceedsBytes(value, bytes - 1)).toBe(true);
     }),
   );
+});
+
+it.each([
+  ['{ then: __typename }', '{"data":{"then":"Query"}}'],
+  ['{ chain(chainKey: "base") { then: name } }', '{"data":{"chain":{"then":"Base"}}}'],
+  ['{ chains(search: "base") { then: chainKey } }', '{"data":{"chains":[{"then":"base"}]}}'],
+  ['query ($k: String! = "base") { chain(chainKey: $k) { name } }', '{"data":{"chain":{"name":"Base"}}}'],
+])('a field `then` and the default of a non-null variable are executed as usual: %s', async (query, body) => {
+  const { post, countExecuted } = await startServer();
+  for (let nth = 0; nth < 2; nth++) expect(await (await post({ query })).text()).toBe(body);
+  expect((await countExecuted({ query }, { query }, { query })).bodies).toEqual([body, body, body]);
 });

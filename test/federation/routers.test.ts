@@ -6,20 +6,10 @@ import { parse as parseYaml } from 'yaml';
 import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
 import { type AtEnd, afterTests } from '../support/ends.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, post } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
-import {
-  areRoutersMissing,
-  composeByMesh,
-  type PassedRequest,
-  recipe,
-  runScript,
-  type Subgraphs,
-  startRouter,
-  startSubgraphRecipe,
-  startSubgraphs,
-} from './support/routers.js';
+import { fixedLimits } from '../support/processes.js';
+import * as routers from './support/routers.js';
 import { holdersOf, serveGraph, tvlUsdOf } from './support/stats-subgraph.js';
 
 const ROUTERS = ['apollo-gateway', 'hive-gateway', 'stitching'] as const;
@@ -80,7 +70,7 @@ const rootFieldsOf = (query: string) =>
 const answerOf = async (address: string, operation: object) =>
   (await (await post(address, operation)).json()) as object;
 
-const isLookUp = ({ query }: PassedRequest) => /\b(_entities|chainsBy\w+|tokensBy\w+)\b/.test(query);
+const isLookUp = ({ query }: routers.PassedRequest) => /\b(_entities|chainsBy\w+|tokensBy\w+)\b/.test(query);
 
 interface TokenRow {
   readonly symbol: string;
@@ -95,27 +85,27 @@ interface ChainWithFacts {
   readonly explorerUrl: string | null;
 }
 
-describe.skipIf(areRoutersMissing)('a larger graph', () => {
+describe.skipIf(routers.areRoutersMissing)('a larger graph', () => {
   const atEnd = afterTests();
   const addresses = new Map<Router, string>();
-  let subgraphs: Subgraphs;
+  let subgraphs: routers.Subgraphs;
   /** The gateway beside another subgraph, which knows chains by their CAIP-2 alone. */
-  let withFacts: Subgraphs;
+  let withFacts: routers.Subgraphs;
   const addressesWithFacts = new Map<Router, string>();
 
   beforeAll(async () => {
     // The generated queries use many aliases, so the limit on them is raised.
-    subgraphs = await startSubgraphs(atEnd, {
+    subgraphs = await routers.startSubgraphs(atEnd, {
       TRUSTED_PROXIES: 'loopback',
       ...fixedLimits({ maxAliases: 1000 }),
     });
-    withFacts = { ...subgraphs, stats: await startSubgraphRecipe('chain-facts.js', atEnd) };
+    withFacts = { ...subgraphs, stats: await routers.startSubgraphRecipe('chain-facts.js', atEnd) };
     const stitched = { ...subgraphs, stats: await serveFacts(atEnd) };
     await Promise.all(
       ROUTERS.map(async (router) => {
-        addresses.set(router, await startRouter(router, subgraphs, atEnd));
+        addresses.set(router, await routers.startRouter(router, subgraphs, atEnd));
         const graphs = router === 'stitching' ? stitched : withFacts;
-        addressesWithFacts.set(router, await startRouter(router, graphs, atEnd));
+        addressesWithFacts.set(router, await routers.startRouter(router, graphs, atEnd));
       }),
     );
   });
@@ -131,14 +121,14 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     const composers = ['@apollo/composition', '@theguild/federation-composition', '@wundergraph/composition'];
     const none = Object.fromEntries(composers.map((composer) => [composer, []]));
     for (const graphs of [subgraphs, withFacts]) {
-      const recipes = ['apollo-router.yaml', 'cosmo.yaml'].map((name) => recipe(name, graphs));
-      const faults = JSON.parse(await runScript('compose.js', ...recipes));
+      const recipes = ['apollo-router.yaml', 'cosmo.yaml'].map((name) => routers.recipe(name, graphs));
+      const faults = JSON.parse(await routers.runScript('compose.js', ...recipes));
       expect(faults).toEqual({ tokens: none, 'tokens,stats': none });
     }
   });
 
   it('the larger graph is composed by Mesh with the keys of both subgraphs', async () => {
-    const supergraph = await composeByMesh(subgraphs);
+    const supergraph = await routers.composeByMesh(subgraphs);
     for (const graph of ['TOKENS', 'STATS'])
       expect(supergraph).toMatch(
         new RegExp(`^type Chain .*@join__type\\(graph: ${graph}, key: "chainKey"`, 'm'),
@@ -157,7 +147,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     };
     await askAs(addresses.get('hive-gateway') ?? '', 'ThroughHive', { 'x-forwarded-for': '192.0.2.9' });
     await expect.poll(() => clientsOf('ThroughHive')).toEqual(['192.0.2.9']);
-    const yaml = parseYaml(recipe('router.yaml', subgraphs)) as object;
+    const yaml = parseYaml(routers.recipe('router.yaml', subgraphs)) as object;
     expect(yaml).toHaveProperty('headers.subgraphs.tokens.request.0.propagate.named', 'x-forwarded-for');
     await askAs(subgraphs.address, 'ThroughRouter', { 'x-forwarded-for': '192.0.2.7' });
     await expect.poll(() => clientsOf('ThroughRouter')).toEqual(['192.0.2.7']);

@@ -35,7 +35,6 @@ async function requestsOf({ query, variables, operationName }: Operation): Promi
   });
 }
 
-/** The distinct route requests that an operation needs. */
 async function questionsOf(operation: Operation): Promise<ReadonlySet<string>> {
   const questions = new Set<string>();
   await gateway.execute(operation, ({ loaders }) => {

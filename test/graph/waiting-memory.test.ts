@@ -30,7 +30,6 @@ it.each([
   const overloads = () => codes.filter((code) => code === 'OVERLOADED').length;
   const large = Array.from({ length: count }, () => ask(kept, 'greedy'));
   await expect.poll(overloads).toBe(count - most);
-  // The request of a refused operation is not sent.
   expect(codesOf(await ask(kept, 'greedy', ROUTES_OF_BASE))).toContain('OVERLOADED');
   expect(upstream.routesAsked()).toHaveLength(1);
   const others = [ask('__typename', 'greedy'), ask(kept, 'other')];

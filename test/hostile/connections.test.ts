@@ -1,12 +1,11 @@
 /** Slow, greedy and sleeping clients cost bounded memory, and only they are refused or cut. */
 import { expect, it } from 'vitest';
 import { stall } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { expectAlive, FULL, startTarget } from '../support/hostile.js';
+import { fixedLimits } from '../support/processes.js';
 import { CHUNKED, openRaw, postOf, type RawConnection } from '../support/raw-http.js';
 
 const MB = 2 ** 20;
-/** The connections of a client that reads nothing. */
 const READERS = 30;
 
 it('a body in 250,000 chunks of one byte takes little memory', async () => {
@@ -90,7 +89,6 @@ it('idle connections do not keep their last request in memory', async () => {
 });
 
 it('unfinished requests with very many headers take no more memory than others of their size', async () => {
-  /** The memory that a thousand requests take for which the body is not sent, in megabytes. */
   async function memoryOf(headers: string): Promise<number> {
     const target = await startTarget({ tokenCount: 100 });
     await target.ask({ query: '{ chains { chainKey } }' });
@@ -139,9 +137,7 @@ it('unread responses do not fill the memory, and cost only clients that do not r
 
 it('connections are closed beyond their limit, with one line in the log', async () => {
   const target = await startTarget({ tokenCount: 100, env: fixedLimits({ maxConnections: 20 }) });
-  const all = await Promise.all(
-    Array.from({ length: 200 }, () => openRaw(target.address, { from: '127.0.0.1' })),
-  );
+  const all = await Promise.all(Array.from({ length: 200 }, () => openRaw(target.address)));
   const open = () => all.filter((one) => !one.isClosed());
   await expect.poll(() => open().length).toBeLessThanOrEqual(20);
   expect(open().length).toBeGreaterThan(15);
@@ -181,10 +177,8 @@ it('in a container of 512 MiB, clients that use up all limits at once do not fil
   };
   const aliases = Array.from({ length: 28 }, (_none, nth) => `${'x'.repeat(100)}${nth}: symbol`).join(' ');
   const wait = `destinations(srcChainKey: "ethereum", srcToken: "0xAbCdEf${'1'.padStart(34, '0')}") { chainKey }`;
-  // 7 MB each, which nobody reads.
   for (let nth = 0; nth < 20; nth++)
     await open(postOf(`{ a${nth}: tokens { ${aliases} } }`).repeat(2), false);
-  // 2,000 lexical tokens each.
   const tokens = '... on Query { __typename } '.repeat(270);
   for (let nth = 0; nth < 120; nth++) await open(postOf(`query Q${nth} { ${wait} ${tokens} }`));
   // Two bytes for each character; a third of these bodies lack their last byte.

@@ -3,22 +3,13 @@ import { expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
 import { json, status } from '../support/fake-upstream.js';
-import {
-  type Asked,
-  costOf,
-  expectCheap,
-  shareTarget,
-  startTarget,
-  type Target,
-} from '../support/hostile.js';
+import { type Asked, costOf, expectCheap, shareTarget, startTarget } from '../support/hostile.js';
 
 /** A request may take this CPU time of the main thread: about three times that of a list of all 10,000 tokens. */
 const MOST_MS = 100;
 /** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;
-/** The highest CPU time for a small request with a long head. */
 const MOST_HEAD_MS = 40;
-/** The highest CPU time for a small request whose keys are only looked up. */
 const MOST_LOOKUPS_MS = 15;
 /** Slightly less than the limit of a body. */
 const BYTES = 1_000_000;
@@ -39,17 +30,17 @@ const list = (query: string, headers: Record<string, string> = {}): Asked => ({
   headers,
 });
 
-async function expectAllCheap(target: Target, requests: Readonly<Record<string, Asked>>, most = MOST_MS) {
-  for (const [name, asked] of Object.entries(requests)) await expectCheap(target, name, asked, most);
+const target = shareTarget();
+
+async function expectAllCheap(on: typeof target, requests: Readonly<Record<string, Asked>>, most = MOST_MS) {
+  for (const [name, asked] of Object.entries(requests)) await expectCheap(on, name, asked, most);
 }
 
-async function leastCost(target: Target, asked: Asked): Promise<number> {
+async function leastCost(on: typeof target, asked: Asked): Promise<number> {
   const costs: number[] = [];
-  for (let time = 0; time < 4; time++) costs.push((await costOf(target, asked)).cpuMs);
+  for (let time = 0; time < 4; time++) costs.push((await costOf(on, asked)).cpuMs);
   return Math.min(...costs);
 }
-
-const target = shareTarget();
 
 it('one request costs little, whatever its document and variables are', async () => {
   await target.ask({ query: '{ tokens { symbol } }' });
@@ -142,7 +133,6 @@ it('one request costs little, however often it selects the destinations of one t
 
 it('one request costs little, however many unlisted tokens it asks sources for', async () => {
   const target = await startTarget({ env: { ROUTES_SWEEP_MS: '1000' } });
-  // The fake upstream answers each request for routes with all 10,000 tokens.
   const known = async () => {
     const { body } = await target.send({ path: '/metrics' });
     return Number(/gateway_sweep_tokens_known (\d+)/.exec(body)?.[1]);

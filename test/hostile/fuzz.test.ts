@@ -1,11 +1,10 @@
 /** The built gateway withstands generated hostile requests of all kinds, within limits on CPU time and memory. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Exchange, reported } from './fuzz/exchange.js';
 import { rawBytes } from './fuzz/raw.js';
 import { plainRequest } from './fuzz/requests.js';
 import { openSession, type Session } from './fuzz/session.js';
-import { weighted } from './fuzz/values.js';
+import { type Exchange, reported, weighted } from './fuzz/values.js';
 
 const { FUZZ_SEED = '1', FUZZ_REQUESTS = '600', FUZZ_TOKENS = '2000', FUZZ_PATH } = process.env;
 const seed = FUZZ_SEED === 'new' ? Date.now() % 1_000_000 : Number(FUZZ_SEED);

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { share } from '../support/ends.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 
 /** All tests share one process, so each test must leave it intact. */

@@ -1,5 +1,4 @@
 /** A very long text costs little, wherever a request can have one: in each place of the schema, and in its head. */
-
 import { type GraphQLInputObjectType, isListType, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/error-codes.js';
@@ -11,7 +10,6 @@ import { untypedOf } from '../support/generated-operations.js';
 import { type Asked, expectCheap, shareTarget } from '../support/hostile.js';
 import { codesOf } from '../support/test-gateway.js';
 
-/** What a long text is made of: a start, and a part that is repeated. */
 const MATERIALS = [
   { name: 'letters', start: '', part: 'aB' },
   { name: 'words and punctuation', start: '', part: 'a a-.:/' },
@@ -47,7 +45,6 @@ const REPRESENTATIONS = ['Chain', 'Token'].flatMap((__typename): ((text: string)
   })),
 ]);
 
-/** The arguments of one text, by their types. */
 const TEXTS = {
   'String!': [
     'chain(chainKey: $v)',
@@ -72,7 +69,6 @@ const TEXTS = {
   TokenOrder: ['tokenSearch(orderBy: $v)'],
   Boolean: ['destinations(srcChainKey: "a", srcToken: "a", includeSourceChain: $v)'],
 };
-/** The arguments of a list of texts. */
 const LISTS = {
   '[String!]': ['chains(chainTypes: $v)'],
   '[String!]!': ['chainsByKey(chainKeys: $v)', 'chainsByCaip2(caip2s: $v)', 'tokensByCaip19(caip19s: $v)'],
@@ -106,14 +102,11 @@ const CODES: readonly string[] = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];
 
 const target = shareTarget();
 
-/** Sends an operation with these fields. Fails unless it is cheap and has only known codes. @returns the answer */
 async function expectCheapFields(fields: string, type?: string, v?: unknown): Promise<string> {
   const query = type === undefined ? `{ ${fields} }` : `query ($v: ${type}) { ${fields} }`;
-  const control = { query: '{ __typename }', extensions: { ignored: v ?? query } };
+  const control = { body: { query: '{ __typename }', extensions: { ignored: v ?? query } } };
   const name = `${type} ${fields.slice(0, 100)}`;
-  const answer = await expectCheap(target, name, { body: { query, variables: { v } } }, MOST_MS, {
-    body: control,
-  });
+  const answer = await expectCheap(target, name, { body: { query, variables: { v } } }, MOST_MS, control);
   for (const code of codesOf(JSON.parse(answer))) expect(CODES, name).toContain(code);
   return answer;
 }
@@ -134,7 +127,6 @@ it.each(MATERIALS)('a long text costs little in every argument of the graph: $na
   for (const [field, type, fill] of [...OF_ONE, ...OF_MANY]) {
     const fields = Array.from({ length: 30 }, (_nothing, nth) => `a${nth}: ${field} { __typename }`);
     await expectShort(fields.join(' '), type, fill([text]));
-    // Elsewhere the error message of graphql-js quotes a literal.
     if (!/String|ID|TokenKey|TokenFilter|_Any/.test(type)) continue;
     const withLiteral = (texts: readonly string[]) =>
       `${field.replace('$v', literalOf(fill(texts)))} { __typename }`;

@@ -1,22 +1,20 @@
 /** Expensive operations, sent as fast as possible, leave health checks, cached responses and other clients served. */
 import { expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
+import { temporaryFile } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
 import { attack, costOf, expectAlive, shareTarget, startTarget } from '../support/hostile.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { fixedLimits } from '../support/processes.js';
 
 /** Each attack lasts this long (milliseconds). `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 1_500);
 const CONNECTIONS = 16;
-/** Upper bounds during an attack, with the default settings and 10,000 tokens. */
 const MOST_STALL_MS = 300;
 const MOST_MEMORY_MB = 300;
 
 const FIELDS =
   '{ id symbol name address decimals price { usd asOf } chain { name nativeCurrency { symbol } } }';
 
-/** One operation with this many aliases, whose names are different each time it is sent. */
 function aliased(count: number, field: string): object {
   const aliases = Array.from({ length: count }, (_nothing, nth) => `a$N_${nth}: ${field}`);
   return { query: `{ ${aliases.join(' ')} }` };

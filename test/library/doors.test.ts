@@ -8,19 +8,8 @@ import { startFakeUpstream } from '../support/fake-upstream.js';
 import { openLimited, startAround } from '../support/open-gateway.js';
 import { type Received, sendHttp } from '../support/send-http.js';
 import { FRESH, startServer } from '../support/test-server.js';
-import {
-  type Asked,
-  agent,
-  answersOf,
-  got,
-  JSON_TYPE,
-  PAGE,
-  posted,
-  preflight,
-  REQUESTS,
-} from './requests.js';
+import { type Asked, agent, answers, got, JSON_TYPE, PAGE, posted, preflight, REQUESTS } from './requests.js';
 
-/** A way to send a request: to the server of the process, to `fetch`, or to the handler in a server of node:http. */
 type Door = (asked: Asked) => Promise<Received>;
 
 const GZIP = { 'accept-encoding': 'gzip' };
@@ -109,9 +98,9 @@ function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
 }
 
 it.each(Object.entries(ALL))('the process, fetch and handler respond alike: %s', async (name, asked) => {
-  const expected = await answersOf(doors.process, asked);
-  expect(await answersOf(doors.fetch, asked)).toEqual(expected);
-  expect(await answersOf(doors.handler, asked)).toEqual(expected);
+  const expected = await answers(doors.process, asked);
+  expect(await answers(doors.fetch, asked)).toEqual(expected);
+  expect(await answers(doors.handler, asked)).toEqual(expected);
   // Status and body are the same, cached or not.
   for (const { status, body } of expected)
     expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);

@@ -8,17 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
-import { type AtEnd, afterTests } from '../support/ends.js';
+import { type AtEnd, afterTests, temporaryDirectory } from '../support/ends.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
-import { freePort } from '../support/free-port.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
-import { isMissing } from '../support/missing.js';
+import { freePort } from '../support/processes.js';
 import { ROOT, readText } from '../support/readme.js';
 import { sendHttp } from '../support/send-http.js';
-import { spawnGroup, startServerProcess } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
+import { isMissing, spawnGroup, startServerProcess } from '../support/server-process.js';
 import { plainOf } from '../support/test-server.js';
-import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
+import { type Asked, answers, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
 
 const run = promisify(execFile);
 const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
@@ -33,7 +31,6 @@ const RUNTIMES = {
 
 type Runtime = keyof typeof RUNTIMES;
 
-/** The lines of the library’s guide that mount the gateway, by the file of the host. */
 const SHOWN: Readonly<Record<string, string>> = {
   'express.js': "app.use('/tokens', gateway.handler)",
   'hono.js': "app.all('/tokens/*', (context) => gateway.fetch(context.req.raw))",
@@ -46,7 +43,7 @@ function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Ag
   return sendHttp(address + path, { ...asked, ...(agent ? { agent } : {}) });
 }
 
-const answersTo = (address: string, asked: Asked) => answersOf((each) => ask(address, each), asked);
+const answersTo = (address: string, asked: Asked) => answers((each) => ask(address, each), asked);
 
 it('the guide of the library mounts the gateway in the same way as the tested hosts', () => {
   const guide = readText('src/library/README.md');
@@ -96,7 +93,6 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       expect(again).toMatchObject({ status: 304, body: Buffer.alloc(0), headers: { etag: headers.etag } });
     }
 
-    /** Fails unless the connection serves further requests after a refused body. */
     async function expectUnbroken(address: string): Promise<void> {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       for (const bytes of [2 ** 21, 2 ** 23, 100]) {
@@ -229,7 +225,6 @@ async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Pro
   return address;
 }
 
-/** @param command the program that runs the file of `hosts`, with its arguments */
 async function startHost(
   folder: string,
   file: string,
@@ -242,12 +237,7 @@ async function startHost(
   const text = readFileSync(join(folder, file), 'utf8');
   writeFileSync(join(apart, file), text.replace(UPSTREAM, upstreamUrl).replaceAll('3000', String(port)));
   // The library must not read the environment, so UPSTREAM_URL is invalid, and other variables are left out.
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: folder,
-    NODE_ENV: 'production',
-    UPSTREAM_URL: 'no address',
-  };
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, NODE_ENV: 'production', UPSTREAM_URL: 'no url' };
   const address = `http://127.0.0.1:${port}/tokens`;
   const server = { name: file, command: [...command, join(apart, file)], cwd: folder, env };
   await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import { callOf } from '../mcp/support.js';
+import { temporaryFile } from '../support/ends.js';
 import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
 import { AT, open, post } from '../support/open-gateway.js';
-import { temporaryFile } from '../support/temporary-files.js';
 
 const TOKENS = '{ tokens { symbol name address chain { name } } }';
 const BOTH = '{ tokens { symbol } chains { name } }';

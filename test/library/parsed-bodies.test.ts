@@ -13,7 +13,6 @@ const FORM = {
 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Starts a server whose framework replaces each body by this value. */
 async function startHost(
   bodyOf: (request: IncomingMessage) => PropertyDescriptor | Promise<PropertyDescriptor>,
 ) {
@@ -105,7 +104,6 @@ it('a parsed body causes a 500 with advice for the host if it was not passed on'
   });
   const { status, text } = await ask({}, JSON.stringify({ query: QUERY }));
   expect([status, text]).toEqual([500, expect.stringContaining('expected it as request.body')]);
-  // The request has no body.
   expect((await ask({}, '')).status).toBe(400);
 });
 

@@ -79,7 +79,7 @@ const NOT_COMPARED = [
 ];
 
 /** Executed; executed and cached; from the cache. Parts that differ between gateways or moments are left out. */
-export async function answersOf(ask: (asked: Asked) => Promise<Received>, asked: Asked) {
+export async function answers(ask: (asked: Asked) => Promise<Received>, asked: Asked) {
   const answers = [];
   for (let time = 0; time < 3; time++) {
     const received = await ask(asked);

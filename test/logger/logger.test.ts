@@ -42,7 +42,6 @@ it('the log escapes control and bidi characters on a terminal, as in JSON', asyn
   for (const line of lines) expect(line).not.toMatch(UNSEEN);
   expect(lines.filter((line) => /^(\[|INFO)/.test(line))).toHaveLength(1);
   expect(lines[0]).toContain('said \\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u0085');
-  // The stack is still readable.
   expect(lines.filter((line) => /^ +at /.test(line)).length).toBeGreaterThan(2);
   expect(lines.some((line) => line.includes('caused by: Error: \\u001b'))).toBe(true);
 });

@@ -6,11 +6,7 @@ import type { AtEnd } from '../support/ends.js';
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-export async function connect(
-  address: string,
-  revision: Revision,
-  atEnd: AtEnd = onTestFinished,
-): Promise<Client> {
+export async function connect(address: string, revision: Revision, atEnd: AtEnd = onTestFinished) {
   const mode = revision === '2025-11-25' ? 'legacy' : { pin: revision };
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
   await client.connect(new StreamableHTTPClientTransport(new URL(`${address}/mcp`)));

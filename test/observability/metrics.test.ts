@@ -3,9 +3,9 @@ import { expect, it, vi } from 'vitest';
 import { METRICS } from '../../src/observability/metric-table.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
-import { stopDate } from '../support/clock.js';
+import { HOUR, stopDate } from '../support/clock.js';
 import { status } from '../support/fake-upstream.js';
-import { HOUR, LISTINGS, startGuarded, WRONG } from '../support/guarded-gateway.js';
+import { LISTINGS, startGuarded, WRONG } from '../support/guarded-gateway.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;
@@ -114,7 +114,6 @@ it('the metrics of waiting show how long operations wait for their turn and for 
 });
 
 const STATES = ['FRESH', 'STALE', 'EMPTY'];
-/** The series for the state of a listing: 1 for this state, and 0 for the others. */
 const stateOf = (listing: string, state: string) =>
   STATES.map((each) => [
     `gateway_listing_state{listing="${listing}",state="${each}"}`,

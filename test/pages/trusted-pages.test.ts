@@ -1,8 +1,8 @@
 /** Both pages go on working where only trusted documents are executed. */
 import { expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
+import { temporaryFile } from '../support/ends.js';
 import { ask, post, startGatewayProcess } from '../support/gateway-process.js';
-import { temporaryFile } from '../support/temporary-files.js';
 
 it('a process enforces RATE_LIMIT for each client', async () => {
   const { address } = await startGatewayProcess({ RATE_LIMIT: '1/300', TRUSTED_PROXIES: 'loopback' });

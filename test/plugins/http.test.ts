@@ -45,7 +45,6 @@ it.each([
   const response = await post(body);
   expect(await response.json()).toMatchObject({ errors: [{ extensions: { code } }] });
   expect(ERROR_CODES).toContain(`\`${code}\``);
-  // Its method is right.
   expect(response.headers.get('allow')).toBeNull();
 });
 

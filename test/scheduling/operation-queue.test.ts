@@ -6,7 +6,6 @@ import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { json } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
-import { FRESH, startServer } from '../support/test-server.js';
 
 const MAX_WAIT_MS = 60_000;
 const refused = (isByClient: boolean) => (isByClient ? 'by the client' : 'by the process');
@@ -21,7 +20,6 @@ function block(): void {
   while (performance.now() < until);
 }
 
-/** Calls `onLook` in each turn of the event loop, until the returned function is called. */
 function countLooks(onLook: () => void): () => Promise<void> {
   let isOver = false;
   const looking = (async () => {
@@ -178,19 +176,5 @@ it('operations with routes that wait for the first token listing do not resume a
   release();
   const turns = await Promise.all(ends);
   await stop();
-  // The event loop handled connections between any two operations.
   expect(new Set(turns).size).toBe(20);
-});
-
-it('a client that opens a connection for each of its operations does not keep out another client', async () => {
-  const { ask } = await startServer({ listings: generatedListings(10, 2_000), config: FRESH });
-  await ask({ query: '{ tokens { name } }' });
-  let answered = 0;
-  const attack = Array.from({ length: 40 }, async (_nothing, nth) => {
-    await ask({ query: `{ tokens { a${nth}: name symbol address } }` });
-    answered++;
-  });
-  await ask({ path: '/live', method: 'GET' });
-  expect(answered).toBeLessThan(10);
-  await Promise.all(attack);
 });

@@ -27,7 +27,6 @@ function queries(text: string): readonly TypedQuery[] {
 
 const FIRST_OF_ALL = { rows: ['ETH ethereum', 'USDC ethereum'], didYouMean: undefined };
 
-/** Queries by kind, in the words of the people who type them. */
 export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
   symbols: queries(`
     usdc → USDC ethereum | USDT → USDT ethereum | eth → ETH ethereum | weth → WETH mantle, WETH plasma |

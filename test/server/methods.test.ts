@@ -1,14 +1,8 @@
 /** Tests of HEAD and QUERY, and of the headers that the response has with each method. */
 import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import {
-  type Asked,
-  FRESH,
-  pathOf,
-  type Received,
-  shareServer,
-  startServer,
-} from '../support/test-server.js';
+import type { Received } from '../support/send-http.js';
+import { type Asked, FRESH, pathOf, shareServer, startServer } from '../support/test-server.js';
 
 const HTML = { accept: 'text/html' };
 const NEWER = { accept: 'application/graphql-response+json' };
@@ -215,7 +209,6 @@ it('the endpoint names QUERY as supported, also for pages of other origins', asy
 });
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
-/** Headers whose values depend on the response. */
 const NOT_COMPARED = 'x-request-id x-cost content-length date age etag cache-control last-modified';
 const ACCEPTED = [
   undefined,

@@ -44,7 +44,6 @@ it('a client at its limit gets a refusal before its operation is parsed, with th
 
 it('a client at its limit still gets cached responses, pages and monitoring', async () => {
   const { ask } = await startServer({ clientLimit: limitOf(2) });
-  // The second response is stored.
   for (let times = 0; times < 12; times++) {
     const { status, headers } = await ask({ query: query(0) });
     expect([status, headers['cache-status']]).toEqual([200, `gateway; ${times < 2 ? 'fwd=miss' : 'hit'}`]);

@@ -12,7 +12,6 @@ import { type Asked, FRESH, startServer, type TestServer } from '../support/test
 const NAMED: Asked = { query: 'query Named { chain(chainKey: "base") { name } }', operationName: 'Named' };
 const linesOf = ({ serverLog }: TestServer) => serverLog.filter(({ msg }) => msg === 'Answered');
 
-/** The samples of this name whose value is not 0, by their labels. */
 async function samples({ metrics }: TestServer, name: string): Promise<Record<string, number>> {
   const { text } = await metrics.expose();
   const found = text.matchAll(new RegExp(`^${name}(\\{.*\\})? (\\S+)$`, 'gm'));

@@ -21,7 +21,6 @@ import {
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };
 
-/** A listed token, as a source of routes. */
 const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 const LONG = { config: FRESH };
 
@@ -49,9 +48,7 @@ const BEHIND_PROXY = { ...FRESH, trustedProxies: ['loopback'] };
 /** Lets one client send many long operations, and this request after them. `sent` counts those that were answered. */
 function keepBusy({ ask }: TestServer, last: Asked) {
   const headers = { 'x-forwarded-for': '192.0.2.1' };
-  const long = Array.from({ length: 60 }, (_nothing, nth) => ({
-    query: `{ tokens { a${nth}: name symbol } }`,
-  }));
+  const long = Array.from({ length: 60 }, (_, nth) => ({ query: `{ tokens { a${nth}: name symbol } }` }));
   const busy = { answered: 0, ended: Promise.resolve<unknown>(undefined) };
   busy.ended = Promise.all(
     [...long, last].map((each) => ask({ ...each, headers }).then(() => busy.answered++)),
@@ -166,13 +163,12 @@ it('a cached response is found if the same text came with another content type b
 it('the log counts the wait for an equal request in the time of a request', async () => {
   const upstream = await startFakeUpstream();
   const { ask, serverLog } = await startServer({ ...LONG, upstream });
-  upstream.plan('tokens', async (...given) => {
+  upstream.plan('tokens', async () => {
     // All three requests are read within these rounds of the event loop, however slow the machine is.
     for (let round = 0; round < 200; round++) await setImmediate();
     await sleep(300);
-    json({ tokens: demoTokens })(...given);
+    return json({ tokens: demoTokens });
   });
-  // The execution of the first request is not shared, because its text is new.
   await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
   await ask(BASE);
   const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
@@ -182,7 +178,7 @@ it('the log counts the wait for an equal request in the time of a request', asyn
   expect(Math.min(...times)).toBeGreaterThan(Math.max(100, hit));
 });
 
-const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
+const UNPRICED = { query: '{ tokens { symbol name } }' };
 const CHAINS = { query: '{ chains { name } }' };
 const TIMES = {
   query:
@@ -195,17 +191,11 @@ const CHANGES = { query: '{ tokenChanges(since: "x") { cursor changed { name } }
 it.each([
   ['equal content', {}, {}, [TIMES], ''],
   ['other prices', { price: { usd: 7 } }, {}, [BASE, TIMES, SEARCH, NATIVE], '"usd":7}'],
-  [
-    'other tokens',
-    { name: 'New' },
-    {},
-    [BASE, WITHOUT_PRICES, TIMES, SEARCH, NATIVE, CHANGES],
-    '"name":"New"',
-  ],
+  ['other tokens', { name: 'New' }, {}, [BASE, UNPRICED, TIMES, SEARCH, NATIVE, CHANGES], '"name":"New"'],
   ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH, NATIVE, CHANGES], '"name":"Chain"'],
 ])('a refresh with %s causes only needed executions', async (_name, ofToken, ofChain, again, text) => {
   const server = await startServer(LONG);
-  const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE, CHANGES];
+  const all = [BASE, UNPRICED, CHAINS, TIMES, SEARCH, NATIVE, CHANGES];
   await server.countExecuted(...all, ...all);
   const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
   const chains = demoChains.map((chain) => ({ ...chain, ...ofChain }));
@@ -417,7 +407,6 @@ it('a small cached response counts with the memory of all that is stored with it
     query: `{ token(chainKey: "base", address: "0x${nth}") { price { usd } } }`,
   }));
   await countExecuted(...small, ...small);
-  // At most eight responses are stored.
   expect((await countExecuted(...small.toReversed())).count).toBeGreaterThanOrEqual(12);
 });
 

@@ -1,7 +1,8 @@
 /** The HTTP server answers bodies that are too large and internal errors, and does not start on a taken port. */
 import { expect, it, onTestFinished } from 'vitest';
-import { fixedLimits } from '../support/fixed-limits.js';
+import { createByteBudget } from '../../src/server/byte-budget.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
+import { fixedLimits } from '../support/processes.js';
 import { CHUNKED, openRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
 
@@ -80,4 +81,17 @@ it('a start ends with status 1 if the port is taken, and says what to do', async
     expect(lines).toContainEqual(expect.objectContaining({ level: 'fatal', msg: advice }));
     expect(output()).not.toContain('accept connections');
   }
+});
+
+it('a buffer with many reservations counts once, until the last is released', () => {
+  const budget = createByteBudget(100);
+  const shared = {};
+  const [first, ...others] = Array.from({ length: 50 }, (_nothing, nth) =>
+    budget.reserve(`client${nth}`, shared, 30, () => expect.unreachable()),
+  );
+  expect(budget.bytes).toBe(30);
+  for (const release of [...others, ...others]) release();
+  expect(budget.bytes).toBe(30);
+  first?.();
+  expect(budget.bytes).toBe(0);
 });

@@ -41,7 +41,6 @@ it('a stop under load loses no request, is reported by /ready, and ends with sta
   await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(503);
   await Promise.all(clients);
   expect(await exited).toBe(0);
-  // It serves for DRAIN_MS after SIGTERM.
   expect(performance.now() - stoppedAt).toBeGreaterThan(DRAIN_MS);
   expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
   // The port closes at the end. Until then every request got a response.

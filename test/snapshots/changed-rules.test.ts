@@ -7,26 +7,19 @@ import {
   address,
   chains,
   expectNothingHidden,
-  HIDDEN_BY_CAIP,
-  HIDDEN_BY_KEY,
-  HIDDEN_CHAIN,
-  HIDDEN_IDS,
-  HIDDEN_UNLISTED,
+  HIDDEN,
   ORDER,
   RULES,
   SHOWN,
-  served,
-  servedChains,
   start,
   startUpstream,
   tokens,
 } from '../support/hiding-gateway.js';
-import { refresh } from '../support/test-gateway.js';
 
 it('a change of the rules is in tokenChanges and chainChanges', async () => {
   const gateway = await start('');
   const { query } = gateway;
-  await servedChains(gateway);
+  await gateway.servedChains();
   const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
     const { data } = await query<Record<'tokens' | 'chains', { cursor: string; isReset: boolean }>>(
       `query ($tokens: String, $chains: String) {
@@ -40,12 +33,12 @@ it('a change of the rules is in tokenChanges and chainChanges', async () => {
   const { cursors: before } = await since();
   await gateway.apply(RULES);
   const hidden = await since(before);
-  const removedIds = expect.arrayContaining([idOf('Token', 'base', HIDDEN_BY_KEY)]);
+  const removedIds = expect.arrayContaining([idOf('Token', 'base', HIDDEN.byKey)]);
   expect(hidden.tokens).toMatchObject({ isReset: false, changed: [], removedIds });
-  expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN_IDS[0]] });
+  expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN.ids[0]] });
   await gateway.apply('');
   const shown = await since(hidden.cursors);
-  expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN_IDS[0] }], removedIds: [] });
+  expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN.ids[0] }], removedIds: [] });
   expect(shown.tokens).toMatchObject({ isReset: false, removedIds: [] });
   expect(shown.cursors).toEqual(before);
 });
@@ -56,17 +49,17 @@ it('a change of the rules that hides nine of ten rows, or shows them again, does
   );
   const upstream = await startFakeUpstream({ chains, tokens: many });
   const gateway = await start('', { upstream });
-  await servedChains(gateway);
-  expect(await served(gateway)).toHaveLength(40);
+  await gateway.servedChains();
+  expect(await gateway.served()).toHaveLength(40);
   for (const [rules, rows] of [
     ['chains base', 4],
     ['', 40],
     [`chains base\nhide base:${address('1')}`, 3],
   ] as const) {
     await gateway.apply(rules);
-    expect(await served(gateway)).toHaveLength(rows);
-    await refresh(gateway);
-    expect(await served(gateway)).toHaveLength(rows);
+    expect(await gateway.served()).toHaveLength(rows);
+    await gateway.refresh();
+    expect(await gateway.served()).toHaveLength(rows);
     expect(gateway.snapshots.status(Date.now())).toMatchObject([
       { lastFailure: null, isHeldBack: false },
       { lastFailure: null, isHeldBack: false },
@@ -75,17 +68,17 @@ it('a change of the rules that hides nine of ten rows, or shows them again, does
 });
 
 it('rules that name rows which are not listed are logged once, when there are both listings', async () => {
-  const wrong = `hide ${HIDDEN_BY_KEY}\nhide base:${HIDDEN_BY_KEY},\nhide base:${HIDDEN_BY_KEY}`;
+  const wrong = `hide ${HIDDEN.byKey}\nhide base:${HIDDEN.byKey},\nhide base:${HIDDEN.byKey}`;
   const gateway = await start(`${wrong}\nchains base arbitrum ethereum`);
-  const warned = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
-  await servedChains(gateway);
+  const warned = () => gateway.linesWith('LISTING_RULES names');
+  await gateway.servedChains();
   expect(warned()).toEqual([]);
-  await served(gateway);
-  await refresh(gateway);
-  const line = { level: 'warn', count: 2, first: [HIDDEN_BY_KEY, `base:${HIDDEN_BY_KEY},`] };
+  await gateway.served();
+  await gateway.refresh();
+  const line = { level: 'warn', count: 2, first: [HIDDEN.byKey, `base:${HIDDEN.byKey},`] };
   expect(warned()).toMatchObject([line]);
   await gateway.apply(RULES);
-  expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN_UNLISTED}`] }]);
+  expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN.unlisted}`] }]);
   await gateway.apply(`keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
   expect(warned()).toHaveLength(2);
 });
@@ -147,8 +140,8 @@ it.each([
 
 it('an operation that waits for routes reads them with the rules of its token listing', async () => {
   const upstream = await startUpstream();
-  const gateway = await start(`hide base:${HIDDEN_BY_KEY}`, { upstream, hasListings: true });
-  const row = tokenRow('base', HIDDEN_BY_KEY, { decimals: 18 });
+  const gateway = await start(`hide base:${HIDDEN.byKey}`, { upstream, hasListings: true });
+  const row = tokenRow('base', HIDDEN.byKey, { decimals: 18 });
   const release = upstream.hold('routes', json({ tokens: [row, tokenRow('base', SHOWN)] }));
   const answer = gateway.query(
     `{ destinations(srcChainKey: "ethereum", srcToken: "${address('e1')}") { tokens { address decimals } } }`,
@@ -161,18 +154,14 @@ it('an operation that waits for routes reads them with the rules of its token li
 
 it('a new listing in which the rules match other rows does not delay refreshes', async () => {
   const upstream = await startUpstream();
-  const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
+  const gateway = await start(`hide eip155:${HIDDEN.chainId}`, {
     upstream,
     config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
   });
   gateway.snapshots.start();
   // In each response another chain has this chainId, so that the rule hides another chain each time.
-  upstream.plan('chains', (response, request, nth) =>
-    json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
-      response,
-      request,
-      nth,
-    ),
+  upstream.plan('chains', (_response, _request, nth) =>
+    json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN.chainId })] }),
   );
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
 });
@@ -183,33 +172,33 @@ it('a change of the rules applies to routes that arrived before the first token 
   const gateway = await start('', { upstream });
   const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
   const ask = async () => JSON.stringify(await gateway.query(document));
-  expect(await ask()).toContain(HIDDEN_BY_CAIP);
-  await gateway.apply(`hide ethereum:${HIDDEN_BY_CAIP}`);
+  expect(await ask()).toContain(HIDDEN.byCaip);
+  await gateway.apply(`hide ethereum:${HIDDEN.byCaip}`);
   expect(await ask()).toContain(address('e1'));
-  expect(await ask()).not.toContain(HIDDEN_BY_CAIP);
+  expect(await ask()).not.toContain(HIDDEN.byCaip);
 });
 
 it('rules by CAIP apply before the first chain listing, by the chains of the demo data', async () => {
   const upstream = await startUpstream();
   upstream.plan('chains', status(500));
-  const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
+  const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN.byKey, { symbol: 'X' })];
   upstream.plan('tokens', json({ tokens: [...hidden, tokenRow('base', SHOWN)] }));
   // The last rule names no token: native assets have no CAIP-19 identifier.
-  const rules = `hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}\nhide eip155:1/slip44:60`;
+  const rules = `hide eip155:100\nhide eip155:8453/erc20:${HIDDEN.byKey}\nhide eip155:1/slip44:60`;
   const gateway = await start(rules, { upstream });
-  expect(await served(gateway)).toEqual([SHOWN]);
+  expect(await gateway.served()).toEqual([SHOWN]);
 });
 
 it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its address', async () => {
-  const [hide, keep] = [`hide eip155:8453:${HIDDEN_BY_KEY}`, `keep EIP155:1:${address('e1')} decimals 9`];
+  const [hide, keep] = [`hide eip155:8453:${HIDDEN.byKey}`, `keep EIP155:1:${address('e1')} decimals 9`];
   const gateway = await start(`${hide}\n${keep}`);
-  expect(await served(gateway)).not.toContain(HIDDEN_BY_KEY);
+  expect(await gateway.served()).not.toContain(HIDDEN.byKey);
   const { data } = await gateway.query(
     `{ token(chainKey: "ethereum", address: "${address('e1')}") { decimals heldBack { served upstream } } }`,
   );
   expect(data).toEqual({ token: { decimals: 9, heldBack: [{ served: '9', upstream: '6' }] } });
   const all = [SHOWN, address('a1'), address('e1')];
-  expect(await served(gateway)).toEqual(expect.arrayContaining(all));
+  expect(await gateway.served()).toEqual(expect.arrayContaining(all));
 });
 
 it('no token is served before the first chain listing if a rule names a chain by a CAIP-2 identifier that the demo data lacks', async () => {
@@ -225,7 +214,7 @@ it('no token is served before the first chain listing if a rule names a chain by
     data: { tokens: null },
     errors: [{ extensions: { code: 'UPSTREAM_STATUS' } }],
   });
-  await refresh(gateway);
+  await gateway.refresh();
   const routes = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
   expect(await gateway.query(routes)).toMatchObject({
     errors: [{ extensions: { code: 'UPSTREAM_STATUS' } }],
@@ -237,8 +226,8 @@ it('no token is served before the first chain listing if a rule names a chain by
   };
   look();
   upstream.plan('chains', json({ chains }));
-  await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
-  expectNothingHidden(String(await served(gateway)), 'tokens');
+  await expect.poll(() => gateway.servedChains()).toEqual(ORDER);
+  expectNothingHidden(String(await gateway.served()), 'tokens');
   await expect.poll(() => rows).toBe(4);
 });
 
@@ -253,31 +242,31 @@ it('a query that waits for both first listings gets what the rules leave, whiche
     const gateway = await start(RULES, { upstream });
     const asked = upstream.count('tokens');
     gateway.snapshots.start();
-    const answer = served(gateway);
+    const answer = gateway.served();
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(asked);
-    if (chainsLast) await expect.poll(() => gateway.snapshots.status(0)[1].state).not.toBe('EMPTY');
+    if (chainsLast) await expect.poll(() => gateway.listings().tokens.state).not.toBe('EMPTY');
     release();
     expect(await answer).toHaveLength(4);
-    await expect.poll(() => served(gateway)).toHaveLength(4);
+    await expect.poll(() => gateway.served()).toHaveLength(4);
   }
 });
 
 it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
   const upstream = await startUpstream();
   const { config } = onDisk();
-  const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
+  const hide = `hide eip155:${HIDDEN.chainId}`;
   const many = Array.from({ length: 3_000 }, (_none, nth) => chainRow(`c${nth}`, { chainId: 200_000 + nth }));
   upstream.plan('chains', json({ chains: [...chains, ...many] }));
   const gateway = await start(hide, { upstream, config });
-  await servedChains(gateway);
-  expect(await served(gateway)).not.toContain(address('c0ffee04'));
+  await gateway.servedChains();
+  expect(await gateway.served()).not.toContain(HIDDEN.ofChain);
   upstream.plan('chains', json({ chains: [...chains.slice(1), ...many] }));
-  await refresh(gateway);
+  await gateway.refresh();
   await gateway.apply(`${hide}\n# the same`);
-  expect((await servedChains(gateway))?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
-  expect(await served(gateway)).not.toContain(address('c0ffee04'));
-  await stopGuarded({ ...gateway, config });
+  expect((await gateway.servedChains())?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
+  expect(await gateway.served()).not.toContain(HIDDEN.ofChain);
+  await stopGuarded(gateway, config.snapshotDir);
   const next = await start(hide, { upstream, config });
-  expect(await served(next)).not.toContain(address('c0ffee04'));
-  expect(await served(next)).toContain(SHOWN);
+  expect(await next.served()).not.toContain(HIDDEN.ofChain);
+  expect(await next.served()).toContain(SHOWN);
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { changesSince } from '../support/copies.js';
 import { json } from '../support/fake-upstream.js';
-import { onDisk, restart, rowOf, startGuarded } from '../support/guarded-gateway.js';
+import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
 /** A token of the demo data, with 6 decimals there. */
@@ -26,13 +26,13 @@ it.each([
     await gateway.bring({ tokens: [...both, ...GOOD] });
     const sent = both.map(({ decimals }) => String(decimals)).sort();
     const heldBack = [{ fact: 'decimals', served: '6', upstream: sent.join(' and ') }];
-    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, price: null, heldBack });
+    expect(await gateway.row(USDC)).toMatchObject({ decimals: 6, price: null, heldBack });
     const others = (await gateway.tokens()).filter(({ address }) => address !== USDC);
     expect(others.map(({ price }) => price?.usd)).toEqual([0.9998, 0.9998]);
-    expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 1 });
+    expect(gateway.listings().tokens).toMatchObject({ rejectedRows: 2, heldBackRows: 1 });
     expect(await gateway.sample(METRIC)).toBe(counted);
   }
-  expect(gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'))).not.toEqual([]);
+  expect(gateway.linesWith('Left out bad rows')).not.toEqual([]);
   // A rule cannot accept two values at once.
   expect(gateway.ruleInLog()).toBeUndefined();
   expect(gateway.heldBackLines()).toHaveLength(1);
@@ -41,10 +41,10 @@ it.each([
 it('contradictory rows in another order are the same: their hold-back period goes on, nothing is logged again, and no change is listed', async () => {
   const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
   await gateway.bring({ tokens: [right, wrong, ...GOOD] });
-  const held = await rowOf(gateway, USDC);
+  const held = await gateway.row(USDC);
   const { cursor } = await changesSince(gateway, null);
   await gateway.bring({ tokens: [wrong, right, ...GOOD] });
-  expect(await rowOf(gateway, USDC)).toEqual(held);
+  expect(await gateway.row(USDC)).toEqual(held);
   expect(gateway.heldBackLines()).toHaveLength(1);
   expect(await changesSince(gateway, cursor)).toMatchObject({ cursor, changed: [] });
 });
@@ -57,7 +57,7 @@ it.each([
   const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] }, { config });
   for (let times = 0; times < 2; times++) {
     expect((await gateway.tokens()).map(({ address }) => address)).toEqual(['0x2', '0x3']);
-    expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 0 });
+    expect(gateway.listings().tokens).toMatchObject({ rejectedRows: 2, heldBackRows: 0 });
     await gateway.bring({});
   }
   expect(await gateway.sample(METRIC)).toBe(3);
@@ -105,7 +105,7 @@ it('contradictory rows in the first answer become the row with the decimals of t
   const both = [18, 6].map((decimals) => tokenRow('ethereum', EMBEDDED, { decimals }));
   const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] });
   const heldBack = [{ fact: 'decimals', served: '6', upstream: '18 and 6' }];
-  expect(await rowOf(gateway, EMBEDDED)).toMatchObject({ decimals: 6, price: null, heldBack });
+  expect(await gateway.row(EMBEDDED)).toMatchObject({ decimals: 6, price: null, heldBack });
   // The symbol is not known from the demo data: only the order could decide, so neither row is served.
   const symbols = ['USDC', 'EVIL'].map((symbol) => tokenRow('ethereum', EMBEDDED, { symbol }));
   const listings = { chains: CHAINS, tokens: [...symbols, ...GOOD] };

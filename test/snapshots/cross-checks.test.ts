@@ -2,21 +2,15 @@
 import { expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from '../fixtures/rows.js';
-import { until } from '../support/clock.js';
-import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
-import {
-  DAY,
-  type GuardedGateway,
-  MINUTE,
-  numbered,
-  onDisk,
-  restart,
-  startGuarded,
-} from '../support/guarded-gateway.js';
+import { DAY, MINUTE, until } from '../support/clock.js';
+import { json, late } from '../support/fake-upstream.js';
+import { type GuardedGateway, numbered, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 const ETHEREUM = demoChains.find(({ chainKey }) => chainKey === 'ethereum') ?? chainRow('ethereum');
 const EVIL = chainRow('evil', { chainId: 1 });
 const TOKENS = [tokenRow('ethereum', USDC), tokenRow('evil', USDC, { decimals: 18, symbol: 'EVIL' })];
+
+const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
 
 const numbersOf = async (gateway: GuardedGateway) =>
   Object.fromEntries((await gateway.chains()).map(({ chainKey, caip2 }) => [chainKey, caip2]));
@@ -43,7 +37,6 @@ it.each([
 });
 
 it('two chains with one chainId leave caip2 to the one that had it, also after a restart; if neither had it, neither gets it', async () => {
-  const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
   expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
   await gateway.bring({ chains: [two, one] });
@@ -61,7 +54,6 @@ it('two chains with one chainId leave caip2 to the one that had it, also after a
 });
 
 it('a removed chain keeps its CAIP-2 identifier for HOLD_BACK_MS: no other chain gets it', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
   await gateway.bring({ chains: [two, EVIL] });
   expect(await numbersOf(gateway)).toMatchObject({ two: null });
@@ -72,7 +64,6 @@ it('a removed chain keeps its CAIP-2 identifier for HOLD_BACK_MS: no other chain
 });
 
 it('with HOLD_BACK_MS=never a removed chain keeps its CAIP-2 identifier until a rule hides the chain', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const config = { holdBackMs: Number.POSITIVE_INFINITY };
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
   await gateway.bring({ chains: [two, EVIL] });
@@ -87,14 +78,12 @@ it('with HOLD_BACK_MS=never a removed chain keeps its CAIP-2 identifier until a 
 it.each(['hide two', 'chains one'])(
   'after "%s", the only shown chain gets the number that no chain had, and keeps it',
   async (rule) => {
-    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
     const gateway = await startGuarded({ chains: [one, two], tokens: TOKENS });
     expect(await numbersOf(gateway)).toEqual({ one: null, two: null });
     await gateway.apply(rule);
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
     await gateway.apply('');
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
-    // While both are hidden, neither loses or gets it.
     await gateway.apply('hide one\nhide two');
     await gateway.apply('');
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
@@ -104,9 +93,8 @@ it.each(['hide two', 'chains one'])(
 );
 
 it('the log says once which chains have no number because others claim it, and what to do', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [ETHEREUM, EVIL, one], tokens: TOKENS });
-  const lines = () => gateway.logged.filter(({ msg }) => msg.includes('caip2'));
+  const lines = () => gateway.linesWith('caip2');
   expect(lines()).toMatchObject([
     { level: 'warn', listing: 'chains', count: 1, first: ['eip155:1: ethereum, evil'] },
   ]);
@@ -121,7 +109,6 @@ it('the log says once which chains have no number because others claim it, and w
 });
 
 it('a listed chain that a rule hides keeps its CAIP-2 identifier', async () => {
-  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
   const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
   await gateway.bring({ chains: [one, two] });
   await gateway.apply('hide eip155:5');
@@ -142,7 +129,7 @@ it('native assets with disputed decimals are served without a price, reported an
   // The listings are compared once both are fetched.
   await until(async () => gateway.heldBackRows()[1] === 1);
   for (let days = 0; days < 3; days++) {
-    expect((await gateway.tokens())[0]).toMatchObject({
+    expect(await gateway.first()).toMatchObject({
       decimals: 6,
       price: null,
       heldBack: [{ ...held, since }],
@@ -154,30 +141,27 @@ it('native assets with disputed decimals are served without a price, reported an
   }
   await gateway.bring({ tokens: [ether(18)] });
   // The listings now agree, but the change from 6 to 18 is held back, like any change of the token listing.
-  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [held] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [held] });
   await gateway.bring({}, DAY);
-  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 18, heldBack: [] });
 });
 
 it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
   const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
   const own = tokenRow('a', USDC, { decimals: 18 });
-  const gateway = await startGuarded({
-    chains: [chainRow('a', { nativeCurrency })],
-    tokens: [ether(6), own],
-  });
+  const chains = [chainRow('a', { nativeCurrency })];
+  const gateway = await startGuarded({ chains, tokens: [ether(6), own] });
   await until(async () => gateway.heldBackRows()[1] === 1);
   expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
 });
 
 it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
-  const upstream = await startFakeUpstream(LISTINGS);
-  upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
-  const gateway = await startGuarded({}, { upstream });
-  await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
+  const { chains, tokens } = LISTINGS;
+  const gateway = await startGuarded({ chains: late(200, json({ chains })), tokens });
+  await expect.poll(async () => await gateway.first()).toMatchObject({ heldBack: [held] });
   await expect.poll(gateway.ruleInLog).toBe(`keep a:${PLACEHOLDER} decimals 6`);
   await gateway.apply(gateway.ruleInLog() ?? '');
-  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
   expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
@@ -186,7 +170,6 @@ const token = (number: number, usd: number | null, symbol = `S${number}`) =>
   numbered(number, { symbol, price: usd === null ? null : { usd } });
 const tokens = (price: (number: number) => number | null) =>
   Array.from({ length: 10 }, (_, index) => token(index + 1, price(index + 1)));
-/** The same tokens, with prices this many times as high. */
 const times = (factor: number) => tokens((number) => number * factor);
 const [GOOD, HIGH] = [times(1), times(1000)];
 const sentIn = (rows: typeof GOOD) => rows.map(({ price }) => (price as { usd: number }).usd);
@@ -194,15 +177,11 @@ const pricesOf = async (gateway: GuardedGateway) =>
   (await gateway.tokens()).map(({ price }) => price?.usd ?? null);
 const NONE = GOOD.map(() => null);
 
-async function bring(gateway: GuardedGateway, rows: typeof GOOD, afterMs?: number) {
-  await gateway.bring({ tokens: rows }, afterMs);
+async function bring(gateway: GuardedGateway, rows: typeof GOOD | undefined, afterMs?: number) {
+  await gateway.bring(rows ? { tokens: rows } : {}, afterMs);
   return pricesOf(gateway);
 }
-
-async function again(gateway: GuardedGateway, afterMs?: number) {
-  await gateway.bring({}, afterMs);
-  return pricesOf(gateway);
-}
+const again = (gateway: GuardedGateway, afterMs?: number) => bring(gateway, undefined, afterMs);
 
 it('prices a thousand times as high are null until the upstream has sent them for ten minutes', async () => {
   const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
@@ -258,7 +237,6 @@ it('prices are compared with the last ones also after refreshes without prices, 
   expect(await bring(before, HIGH)).toEqual(NONE);
   const after = await restart(before);
   expect(await pricesOf(after)).toEqual(NONE);
-  // The ten minutes continue.
   expect(await again(after, 10 * MINUTE - 1)).toEqual(NONE);
   expect((await again(after, 1))[0]).toBe(1000);
 });

@@ -1,15 +1,13 @@
 /** Nothing can change a row that is served: rows of each service and of routes are frozen all the way down. */
-
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
+import { temporaryFile } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
-import { temporaryFile } from '../support/temporary-files.js';
 
 // The JSON of frozen values is kept and sent again (`kept` in src/execution/plan.ts): all in them must be frozen.
 
-/** The paths of changeable objects inside frozen objects. */
 function changeable(value: unknown, path: string, isWithinFrozen = false): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const isFrozen = Object.isFrozen(value);

@@ -1,52 +1,52 @@
-/** Guarded values keep their promises for generated listings, in bounded memory and time. */
+/** Guarded values and the operator's `keep` rules keep their promises for generated listings, in bounded memory and time. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Fetched, Token } from '../../src/domain/listing.js';
-import { resolveRules } from '../../src/domain/listing-rules.js';
+import { parseListingRules, resolveRules } from '../../src/domain/listing-rules.js';
 import { lookalikeKey } from '../../src/domain/lookalikes.js';
 import { type GuardedListing, guardListing } from '../../src/snapshots/guard.js';
 import { asSent } from '../../src/snapshots/known-rows.js';
 import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
 import { type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
+import { HOUR } from '../support/clock.js';
 
-const HOUR = 3_600_000;
 const HOLD_BACK_MS = 24 * HOUR;
 const START = 1_800_000_000_000;
 const SERVICES = { v1: 'service' };
-const rules = resolveRules([], []);
+const NO_RULES = resolveRules([], []);
+const ADDRESSES = ['0x1', '0x2', '0x3', '0x4', '0x5', '0x6'];
+/** The second symbol looks like the first: its last letter is Cyrillic. */
+const SYMBOLS = ['USDC', 'USDС', 'ETH', 'DAI'];
+const FACTS = ['decimals', 'symbol'] as const;
 
-/** A gateway that begins without a listing, and guards each listing that it receives. */
-class Gateway {
-  listing: GuardedListing<Token> | undefined;
-
-  /** @param isShared whether another gateway has guarded the listing: its memory is continued */
-  async take(sent: Fetched<Token>, isShared: boolean): Promise<void> {
-    const options = { kind: TOKENS, holdBackMs: HOLD_BACK_MS, rules };
-    const before = isShared ? sent : this.listing;
-    this.listing = (await guardListing(options, asSent(TOKENS, sent), before)).listing;
-  }
-
-  /** The served rows, without the start time of replaced ones, which changes once the new row is listed. */
-  served() {
-    return this.listing?.rows.map(({ heldBack, ...row }) => ({
-      ...row,
-      heldBack: heldBack.map((held) => (held.fact === 'address' ? { ...held, since: '' } : held)),
-    }));
-  }
+type Listing = GuardedListing<Token>;
+interface Facts {
+  readonly decimals: number;
+  readonly symbol: string;
 }
-
+const textOf = ({ decimals, symbol }: Facts) => `${decimals} ${symbol}`;
 /** Stands for the facts of a row that is not sent. */
 const GONE = 'gone';
-const factsOf = ({ decimals, symbol }: Pick<Token, 'decimals' | 'symbol'>) => `${decimals} ${symbol}`;
 
-/** The upstream. It also notes, from its answers alone, which values a gateway may serve. */
-class Upstream {
-  readonly rows = new Map<string, { decimals: number; symbol: string }>();
-  /** By row: its facts in the last answer, and since when all answers have had them. */
-  readonly runs = new Map<string, { facts: string; since: number }>();
-  /** By row: the facts that may be served. They were the first ones, or steady for the hold-back period. */
+const KEPT: Facts = { decimals: 6, symbol: 'USDC' };
+const RULES = ['0x1', '0x2', '0x3'].flatMap((address) =>
+  ([...FACTS, 'address'] as const).map((fact) => ({
+    address,
+    fact,
+    text: `keep a:${address} ${fact} ${fact === 'address' ? address : KEPT[fact]}`,
+  })),
+);
+
+/** The upstream and the operator. From their answers and rules alone, it notes which values a gateway may serve. */
+class Model {
+  readonly rows = new Map<string, Facts>();
+  readonly rules = new Set<(typeof RULES)[number]>();
+  /** By row: its facts, and since when all answers have had them and no rule has refused them. */
+  private readonly runs = new Map<string, { readonly facts: string; readonly since: number }>();
+  /** By row: the facts that may be served without a rule. They were the first ones, or steady for the hold-back period. */
   private readonly allowed = new Map<string, Set<string>>();
+  /** By row: the last served symbol that is not only from a rule; empty if there was none. */
   private readonly everServed = new Map<string, string>();
   /** By look (see `lookalikeKey`): the rows that ever had such a symbol. */
   private readonly withLook = new Map<string, Set<string>>();
@@ -54,49 +54,74 @@ class Upstream {
   private readonly leftAt = new Map<string, number>();
   now = START;
 
-  ageOf(address: string): number {
+  private ageOf(address: string): number {
     return this.now - (this.runs.get(address)?.since ?? this.now);
   }
 
+  private keeps(address: string, fact: string): boolean {
+    return [...this.rules].some((rule) => rule.address === address && rule.fact === fact);
+  }
+
+  /** Guards a listing as a gateway does. The memory of a listing of a peer or from a disk, given twice, is continued. */
+  async guarded(sent: Fetched<Token>, before: Fetched<Token> | undefined): Promise<Listing> {
+    const rules = parseListingRules([...this.rules].map(({ text }) => text).join('\n'));
+    const options = { kind: TOKENS, holdBackMs: HOLD_BACK_MS, rules: resolveRules(rules, []) };
+    return (await guardListing(options, asSent(TOKENS, sent), before)).listing;
+  }
+
   async answer(): Promise<Fetched<Token>> {
-    for (const address of new Set([...this.rows.keys(), ...this.runs.keys()])) {
+    for (const address of ADDRESSES) {
       const row = this.rows.get(address);
-      const facts = row ? factsOf(row) : GONE;
-      if (this.runs.get(address)?.facts !== facts) this.runs.set(address, { facts, since: this.now });
+      const facts = row ? textOf(row) : GONE;
+      const kept = row ? FACTS.filter((fact) => this.keeps(address, fact)) : [];
+      const isRefused = kept.some((fact) => row?.[fact] !== KEPT[fact]);
+      if (isRefused || this.runs.get(address)?.facts !== facts)
+        this.runs.set(address, { facts, since: this.now });
       if (!row) continue;
       const look = lookalikeKey(row.symbol);
       this.withLook.set(look, (this.withLook.get(look) ?? new Set()).add(address));
       const allowed = this.allowed.get(address) ?? new Set();
-      if (!this.everServed.has(address) || this.ageOf(address) >= HOLD_BACK_MS) allowed.add(facts);
       this.allowed.set(address, allowed);
+      if (!this.everServed.has(address) || this.ageOf(address) >= HOLD_BACK_MS) allowed.add(facts);
+      // If the upstream sends the value of a rule, it counts as accepted.
+      for (const fact of kept.filter((each) => row[each] === KEPT[each]))
+        for (const decimals of [6, 18])
+          for (const symbol of [...SYMBOLS, 'X'])
+            allowed.add(textOf({ decimals, symbol, [fact]: KEPT[fact] }));
     }
-    const sent = [...this.rows].map(([address, row]) =>
+    const rows = [...this.rows].map(([address, row]) =>
       tokenRow('a', address, { ...row, price: { usd: 1 } }),
     );
-    return TOKENS.parse(sent, { source: 'v1', takenAt: this.now });
+    return TOKENS.parse(rows, { source: 'v1', takenAt: this.now });
   }
 
   /** Fails unless a gateway with the last answer serves only allowed values, and shows held-back ones. */
-  expectGuarded({ listing }: Gateway): void {
-    const isFirst = this.everServed.size === 0;
-    const newcomers: Token[] = [];
-    for (const row of listing?.rows ?? []) {
+  expectGuarded({ rows }: Listing, hasRules: boolean): void {
+    for (const row of rows) {
       const { address, heldBack, price } = row;
       const sent = this.rows.get(address);
-      const differing = (['decimals', 'symbol'] as const).filter((fact) => row[fact] !== sent?.[fact]);
-      // Served values must be the first ones, or have been steady. A row that differs from the sent one must
-      // show this, and have no price.
-      expect([...(this.allowed.get(address) ?? [])]).toContain(factsOf(row));
-      expect(heldBack.map(({ fact }) => fact)).toEqual(sent ? differing : ['address']);
-      expect(price === null).toBe(heldBack.length > 0);
-      const run = this.runs.get(address);
-      if (sent) {
-        for (const { since } of heldBack) expect(since).toBe(run?.since);
-        if (this.ageOf(address) >= HOLD_BACK_MS) expect(heldBack).toEqual([]);
-      }
-      if (!this.everServed.has(address) && !isFirst) newcomers.push(row);
+      const kept = FACTS.filter((fact) => this.keeps(address, fact));
+      for (const fact of kept) expect(row[fact]).toBe(KEPT[fact]);
+      if (kept.length === 0) expect([...(this.allowed.get(address) ?? [])]).toContain(textOf(row));
+      const differing = sent ? FACTS.filter((fact) => row[fact] !== sent[fact]) : ['address'];
+      const isHeldBack = differing.length > 0;
+      expect([heldBack.length > 0, price === null]).toEqual([isHeldBack, isHeldBack]);
+      if (hasRules) continue;
+      expect(heldBack.map(({ fact }) => fact)).toEqual(differing);
+      if (!sent) continue;
+      for (const { since } of heldBack) expect(since).toBe(this.runs.get(address)?.since);
+      if (this.ageOf(address) >= HOLD_BACK_MS) expect(heldBack).toEqual([]);
     }
-    for (const { address, symbol } of newcomers) {
+    if (this.everServed.size === 0) return;
+    const newcomers = rows.filter(({ address }) => !this.everServed.has(address));
+    // No new row takes the symbol of a removed row whose address a rule keeps.
+    const missing = [...this.rules].filter(
+      ({ address, fact }) => fact === 'address' && !this.rows.has(address),
+    );
+    const lost = missing.map(({ address }) => this.everServed.get(address));
+    const free = newcomers.filter(({ address }) => !this.keeps(address, 'symbol'));
+    expect(free.filter(({ symbol }) => lost.includes(symbol))).toEqual([]);
+    for (const { address, symbol } of hasRules ? [] : newcomers) {
       const alike = this.withLook.get(lookalikeKey(symbol)) ?? [];
       const [other, ...more] = [...alike].filter((each) => each !== address);
       const left = other && !this.rows.has(other) ? this.everServed.get(other) : undefined;
@@ -106,8 +131,14 @@ class Upstream {
       const leftMs = this.now - (this.leftAt.get(`${other} ${lookalikeKey(symbol)}`) ?? this.now);
       expect(Math.max(leftMs, this.ageOf(address))).toBeGreaterThanOrEqual(HOLD_BACK_MS);
     }
-    const served = new Map(listing?.rows.map((row) => [row.address, row]));
-    for (const { address, symbol } of served.values()) this.everServed.set(address, symbol);
+  }
+
+  noteServed({ rows }: Listing): void {
+    const served = new Map(rows.map((row) => [row.address, row]));
+    for (const { address, symbol, heldBack } of rows) {
+      const isOfRule = this.keeps(address, 'symbol') && heldBack.length > 0;
+      this.everServed.set(address, isOfRule ? (this.everServed.get(address) ?? '') : symbol);
+    }
     for (const [look, addresses] of this.withLook) {
       for (const address of addresses) {
         const id = `${address} ${look}`;
@@ -119,64 +150,63 @@ class Upstream {
   }
 }
 
-const ADDRESSES = ['0x1', '0x2', '0x3', '0x4', '0x5', '0x6'];
-/** The second symbol looks like the first: its last letter is Cyrillic. */
-const symbol = fc.constantFrom('USDC', 'USDС', 'ETH', 'DAI');
-const row: fc.Arbitrary<{ decimals: number; symbol: string }> = fc.record({
+/** The rows without the start time of replaced ones, which changes once the new row is listed. */
+const comparable = ({ rows }: Listing) =>
+  rows.map(({ heldBack, ...row }) => ({
+    ...row,
+    heldBack: heldBack.map((held) => (held.fact === 'address' ? { ...held, since: 0 } : held)),
+  }));
+
+const facts: fc.Arbitrary<Facts> = fc.record({
   decimals: fc.constantFrom(6, 18),
-  symbol,
+  symbol: fc.constantFrom(...SYMBOLS),
 });
-const step = fc.record({
-  after: fc.constantFrom(1 / 60, 1, 6, 12, 23, 30).map((hours) => hours * HOUR),
-  changes: fc.oneof(
-    fc.constant([]),
-    fc.array(fc.record({ address: fc.constantFrom(...ADDRESSES), row: fc.option(row, { freq: 2 }) }), {
-      maxLength: 3,
-    }),
-  ),
-  asks: fc.constantFrom(0, 1),
-  isMissed: fc.constantFrom(true, false, false),
-  isRestarted: fc.constantFrom(true, false, false, false),
-});
-type Step = typeof step extends fc.Arbitrary<infer Generated> ? Generated : never;
+const change = fc.tuple(fc.constantFrom(...ADDRESSES), fc.option(facts, { freq: 2 }));
+const stepWith = (rule: fc.Arbitrary<(typeof RULES)[number] | null>) =>
+  fc.record({
+    after: fc.constantFrom(1 / 60, 1, 6, 12, 23, 30).map((hours) => hours * HOUR),
+    /** Null removes the row. */
+    changes: fc.oneof(fc.constant([]), fc.array(change, { maxLength: 3 })),
+    /** A rule that is added, or deleted if it is there. */
+    rule,
+    /** Which of two gateways asks the upstream, and whether the other one misses the listing. */
+    asks: fc.constantFrom(0, 1),
+    isMissed: fc.constantFrom(true, false, false),
+    isRestarted: fc.constantFrom(true, false, false, false),
+  });
+type Step = ReturnType<typeof stepWith> extends fc.Arbitrary<infer Generated> ? Generated : never;
 
 async function run(steps: readonly Step[]): Promise<void> {
-  const upstream = new Upstream();
-  const gateways = [new Gateway(), new Gateway()] as const;
-  for (const [nth, address] of ADDRESSES.slice(0, 4).entries())
-    upstream.rows.set(address, { decimals: 6, symbol: ['USDC', 'ETH', 'DAI', 'X'][nth] ?? '' });
-  let newest: Gateway | undefined;
-  for (const { after, changes, asks, isMissed, isRestarted } of steps) {
-    const asker = gateways[asks];
-    const other = gateways[1 - asks] as Gateway;
+  const model = new Model();
+  const hasRules = steps.some(({ rule }) => rule !== null);
+  const listings: (Listing | undefined)[] = [];
+  for (const [nth, symbol] of ['USDC', 'ETH', 'DAI', 'X'].entries())
+    model.rows.set(ADDRESSES[nth] ?? '', { decimals: 6, symbol });
+  let newest: Listing | undefined;
+  for (const { after, changes, rule, asks, isMissed, isRestarted } of steps) {
+    let own = listings[asks];
     // A gateway reads the newest shared listing before it asks the upstream.
-    if (newest?.listing && newest.listing.takenAt > (asker.listing?.takenAt ?? 0))
-      await asker.take(newest.listing, true);
-    upstream.now += after;
-    for (const { address, row } of changes) {
-      if (row) upstream.rows.set(address, row);
-      else if (upstream.rows.size > 1) upstream.rows.delete(address);
+    if (newest && newest.takenAt > (own?.takenAt ?? 0)) own = await model.guarded(newest, newest);
+    model.now += after;
+    for (const [address, row] of changes) {
+      if (row) model.rows.set(address, row);
+      else if (model.rows.size > 1) model.rows.delete(address);
     }
-    await asker.take(await upstream.answer(), false);
-    upstream.expectGuarded(asker);
-    newest = asker;
-    const { listing } = asker;
-    if (!listing) throw new Error('Expected a listing');
-    if (!isMissed) {
-      await other.take(listing, true);
-      upstream.expectGuarded(other);
-      expect(other.served()).toEqual(asker.served());
-    }
-    // The same rows again change nothing, nor does a restart.
-    const before = asker.served();
-    await asker.take(listing, true);
-    expect(asker.served()).toEqual(before);
-    asker.listing = listing;
+    if (rule && !model.rules.delete(rule)) model.rules.add(rule);
+    const answer = await model.answer();
+    newest = await model.guarded(answer, own);
+    const ofPeer = await model.guarded(newest, newest);
+    for (const each of [newest, ofPeer]) model.expectGuarded(each, hasRules);
+    expect(comparable(ofPeer)).toEqual(comparable(newest));
+    model.noteServed(newest);
+    listings[asks] = newest;
+    if (!isMissed) listings[1 - asks] = ofPeer;
     if (!isRestarted) continue;
-    const stored = await encodeListing(TOKENS, listing, SERVICES);
-    asker.listing = undefined;
-    await asker.take(await decodeListing(TOKENS, stored, SERVICES, upstream.now), true);
-    expect(asker.served()).toEqual(before);
+    const stored = await encodeListing(TOKENS, newest, SERVICES);
+    const read = await decodeListing(TOKENS, stored, SERVICES, model.now);
+    const restarted = await model.guarded(read, read);
+    expect(restarted.rows).toEqual(newest.rows);
+    listings[asks] = restarted;
   }
 }
 
@@ -195,10 +225,10 @@ async function guardAll(listings: readonly (readonly object[])[]) {
     guarded: TOKENS.guarded.map((fact) => ({ ...fact, of: count(fact.of) })),
     lookalikeOf: count((row) => TOKENS.lookalikeOf?.(row)),
   };
-  let served: GuardedListing<Token> | undefined;
+  let served: Listing | undefined;
   for (const [index, rows] of listings.entries()) {
     const sent = await TOKENS.parse(rows, { source: 'v1', takenAt: START + index * 60_000 });
-    served = (await guardListing({ kind, holdBackMs: HOLD_BACK_MS, rules }, sent, served)).listing;
+    served = (await guardListing({ kind, holdBackMs: HOLD_BACK_MS, rules: NO_RULES }, sent, served)).listing;
   }
   if (!served) throw new Error('Expected at least one listing');
   return { served, looks };
@@ -209,41 +239,60 @@ const tokensFrom = (first: number, count: number, symbolOf: (index: number) => s
     tokenRow('a', `0x${(first + index + 1).toString(16).padStart(40, '0')}`, { symbol: symbolOf(index) }),
   );
 
-/** A step of one gateway, which restarts after it: minutes since the last step, and the changed symbols of rows. */
-function alone(minutes: number, symbols: Readonly<Record<string, string | null>> = {}): Step {
-  const changes = Object.entries(symbols).map(([address, symbol]) => ({
+/** A step of one gateway, which restarts after it. A row is its facts, its new symbol, or null if it is removed. */
+function alone(hours: number, rows: Record<string, Facts | string | null> = {}, rule?: string): Step {
+  const changes = Object.entries(rows).map(([address, row]): [string, Facts | null] => [
     address,
-    row: symbol === null ? null : { decimals: 6, symbol },
-  }));
-  return { after: minutes * 60_000, changes, asks: 0, isMissed: true, isRestarted: true };
+    typeof row === 'string' ? { decimals: 6, symbol: row } : row,
+  ]);
+  const named = RULES.find(({ address, fact }) => `${address} ${fact}` === rule) ?? null;
+  return { after: hours * HOUR, changes, rule: named, asks: 0, isMissed: true, isRestarted: true };
 }
+const MINUTE = 1 / 60;
 /** Always included: cases in which a gateway once served other values after a restart. */
 const RESTARTS = [
   // The symbol of a row changes while the row is a reason to keep another one listed.
   [
-    alone(1, { '0x3': 'USDC', '0x4': null }),
-    alone(1, { '0x4': 'USDC' }),
-    alone(1, { '0x4': null }),
-    alone(1, { '0x1': 'DAI' }),
-    alone(23 * 60, { '0x4': 'USDC' }),
-    alone(6 * 60),
-    alone(6 * 60, { '0x3': null }),
-    alone(12 * 60, { '0x1': null, '0x4': 'DAI' }),
+    alone(MINUTE, { '0x3': 'USDC', '0x4': null }),
+    alone(MINUTE, { '0x4': 'USDC' }),
+    alone(MINUTE, { '0x4': null }),
+    alone(MINUTE, { '0x1': 'DAI' }),
+    alone(23, { '0x4': 'USDC' }),
+    alone(6),
+    alone(6, { '0x3': null }),
+    alone(12, { '0x1': null, '0x4': 'DAI' }),
   ],
   // Two removed rows come back with the symbol of a row that the same listing lacks.
   [
-    alone(1),
-    alone(1, { '0x1': null }),
-    alone(1, { '0x4': 'USDC' }),
-    alone(24 * 60, { '0x3': null }),
-    alone(1, { '0x1': 'USDC', '0x3': 'USDC', '0x4': null }),
+    alone(MINUTE),
+    alone(MINUTE, { '0x1': null }),
+    alone(MINUTE, { '0x4': 'USDC' }),
+    alone(24, { '0x3': null }),
+    alone(MINUTE, { '0x1': 'USDC', '0x3': 'USDC', '0x4': null }),
   ],
+];
+/** Always included: a row returns with refused decimals, while another row with its symbol leaves. */
+const RETURNS = [
+  alone(1),
+  alone(1, { '0x2': null }),
+  alone(1, { '0x4': 'ETH' }),
+  alone(30),
+  alone(1, { '0x4': null, '0x2': { decimals: 18, symbol: 'ETH' } }),
+  alone(6, {}, '0x2 decimals'),
+  alone(1),
+  alone(23, {}, '0x2 decimals'),
 ];
 
 it('guarded values are served only if they were first or steady for HOLD_BACK_MS, and are equal at gateways that share', async () => {
-  const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
+  const steps = fc.array(stepWith(fc.constant(null)), { minLength: 10, maxLength: 40, size: 'max' });
   const examples = RESTARTS.map((each): [Step[]] => [each]);
   await fc.assert(fc.asyncProperty(steps, run), { numRuns: 30, examples });
+});
+
+it('keep rules hold for generated listings while rules come and go, at gateways that share, and over restarts', async () => {
+  const rule = fc.option(fc.constantFrom(...RULES), { freq: 4 });
+  const steps = fc.array(stepWith(rule), { minLength: 5, maxLength: 40, size: 'max' });
+  await fc.assert(fc.asyncProperty(steps, run), { numRuns: 60, examples: [[RETURNS]] });
 });
 
 it('guarded values are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {

@@ -3,23 +3,13 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
+import { DAY } from '../support/clock.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { json, status } from '../support/fake-upstream.js';
-import {
-  DAY,
-  type GuardedGateway,
-  LISTINGS,
-  numbered,
-  restart,
-  rowOf,
-  startGuarded,
-  stopGuarded,
-  WRONG,
-} from '../support/guarded-gateway.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
+import { LISTINGS, numbered, restart, startGuarded, WRONG } from '../support/guarded-gateway.js';
 
 const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
-const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
 
 const serve = (rules: string, listings = LISTINGS) =>
   startGuarded(listings, { config: { listingRules: temporaryFile(rules) } });
@@ -27,28 +17,27 @@ const serve = (rules: string, listings = LISTINGS) =>
 it('the rule "accept" accepts a change at once, without a refresh if it is already held back', async () => {
   const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
   await gateway.bring({ tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
 
   const later = await serve('');
   await later.bring({ tokens: WRONG });
-  expect(await first(later)).toMatchObject({ decimals: 6 });
+  expect(await later.first()).toMatchObject({ decimals: 6 });
   const asked = later.upstream.count('tokens');
   await later.apply(`# pasted\n${later.ruleInLog()}\n`);
-  expect(await first(later)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   expect(later.upstream.count('tokens')).toBe(asked);
-  // It stays accepted without the rule.
   await later.apply('');
   await later.bring({});
-  expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 18, heldBack: [] });
 });
 
 it('the rule "accept" accepts only the change that it names', async () => {
   const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
   await gateway.bring({ tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 6 });
+  expect(await gateway.first()).toMatchObject({ decimals: 6 });
   // If two facts of a row have changed, the row is accepted only if rules accept both changes.
   await gateway.bring({ tokens: [numbered(1, { decimals: 8, symbol: 'X' }), ...REST] });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, symbol: 'S1' });
 });
 
 it('the rule "keep" never accepts a change, however long it is sent, and `heldBack` shows it', async () => {
@@ -56,7 +45,7 @@ it('the rule "keep" never accepts a change, however long it is sent, and `heldBa
   await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
   await gateway.bring({}, 100 * DAY);
   expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
-  expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
   expect(gateway.heldBackRows()).toEqual([1, 1]);
   // The log suggests no rule: it would contradict the operator's.
   expect(gateway.heldBackLines()).toEqual([
@@ -64,7 +53,7 @@ it('the rule "keep" never accepts a change, however long it is sent, and `heldBa
     'Held back in the tokens listing: 6 is served as decimals, and the upstream now sends 18. A keep rule of LISTING_RULES decides so.',
   ]);
   await gateway.bring({ tokens: RIGHT });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
 });
 
 it('the rule "keep" of a type that the operator writes in upper case serves the type in lower case', async () => {
@@ -79,13 +68,10 @@ it('the rule "keep" of a type that the operator writes in upper case serves the 
 
 it('the rule "keep" applies in the first listing to the chain of the demo data, and not to another that claims its CAIP-2 identifier', async () => {
   const rogue = chainRow('rogue', { chainId: 1 });
-  for (const ethereum of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }].map((wrong) =>
-    chainRow('ethereum', wrong),
-  )) {
-    const gateway = await serve('keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n', {
-      chains: [ethereum, rogue],
-      tokens: RIGHT,
-    });
+  for (const wrong of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }]) {
+    const chains = [chainRow('ethereum', wrong), rogue];
+    const rules = 'keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n';
+    const gateway = await serve(rules, { chains, tokens: RIGHT });
     expect(await gateway.chains()).toMatchObject([
       { chainKey: 'ethereum', chainId: 1, chainType: 'evm', caip2: 'eip155:1', heldBack: [{}] },
       { chainKey: 'rogue', caip2: null, heldBack: [] },
@@ -107,23 +93,20 @@ it('the rule "keep" applies after a restart to the chain that has its CAIP-2 ide
   expect((await after.chains())[0]).toMatchObject(kept);
 });
 
-it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
-  const gateway = await serve('keep a:0x63 decimals 6\n');
-  gateway.upstream.plan('routes', json({ tokens: [numbered(99, { decimals: 18 }), RIGHT[1]] }));
-  const routes =
-    '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
-  const { data } = await gateway.query<{ destinations: object[] }>(routes);
-  expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
-});
-
-it('the rule "keep" of a symbol leaves out routes to a token with another one, even if the token is not listed', async () => {
-  const gateway = await serve('keep a:0x63 symbol S99\n');
-  gateway.upstream.plan('routes', json({ tokens: [numbered(99, { symbol: 'OTHER' }), RIGHT[1]] }));
-  const routes =
-    '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
-  const { data } = await gateway.query<{ destinations: object[] }>(routes);
-  expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
-});
+it.each([
+  ['decimals 6', { decimals: 18 }],
+  ['symbol S99', { symbol: 'OTHER' }],
+])(
+  'the rule "keep" of %s leaves out routes to a token with another one, even if the token is not listed',
+  async (kept, changes) => {
+    const gateway = await serve(`keep a:0x63 ${kept}\n`);
+    gateway.upstream.plan('routes', json({ tokens: [numbered(99, changes), RIGHT[1]] }));
+    const routes =
+      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
+    const { data } = await gateway.query<{ destinations: object[] }>(routes);
+    expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
+  },
+);
 
 it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
   const counts = async () =>
@@ -152,55 +135,53 @@ it('the rule "keep" ends the alert: the metrics do not count facts that such a r
 
 it('the rule "keep" applies in the first listing, and restores a value after another one was accepted', async () => {
   const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
   const later = await serve('', { ...LISTINGS, tokens: WRONG });
-  expect(await first(later)).toMatchObject({ decimals: 18 });
+  expect(await later.first()).toMatchObject({ decimals: 18 });
   await later.apply('keep a:0x1 decimals 6\n');
-  expect(await first(later)).toMatchObject({ decimals: 6 });
+  expect(await later.first()).toMatchObject({ decimals: 6 });
   await later.bring({ tokens: RIGHT });
-  expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
 });
 
 it('without the rule "keep" its value is not served any more, but the last accepted one, also after a restart', async () => {
   const rules = 'keep a:0x1 decimals 9\nkeep a chainId 84\n';
   const config = { snapshotDir: temporaryDirectory(), listingRules: temporaryFile(rules) };
   const gateway = await startGuarded(LISTINGS, { config });
-  expect(await first(gateway)).toMatchObject({ decimals: 9, heldBack: [{ upstream: '6' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 9, heldBack: [{ upstream: '6' }] });
   await gateway.bring({ tokens: WRONG });
-  expect(await first(gateway)).toMatchObject({ decimals: 9, heldBack: [{ upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 9, heldBack: [{ upstream: '18' }] });
   const later = await restart(gateway);
   await later.bring({});
   expect(await later.chains()).toMatchObject([{ chainId: 84 }]);
   await later.apply('');
   expect(await later.chains()).toMatchObject([{ chainId: 7, heldBack: [] }]);
-  expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+  expect(await later.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
   await later.bring({ tokens: RIGHT });
-  expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   // Nor is it served when a row returns that was not sent when the rule was deleted.
   await later.apply(rules);
   await later.bring({ tokens: REST });
   await later.apply('');
   await later.bring({ tokens: RIGHT });
-  expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [] });
+  expect(await later.first()).toMatchObject({ decimals: 6, heldBack: [] });
 });
 
 it.each([false, true])(
   'without the rule "keep" the hold-back period begins anew, also if the gateway was stopped meanwhile: %s',
   async (isStopped) => {
-    const config = {
-      snapshotDir: temporaryDirectory(),
-      listingRules: temporaryFile('keep a:0x1 decimals 6\n'),
-    };
+    const listingRules = temporaryFile('keep a:0x1 decimals 6\n');
+    const config = { snapshotDir: temporaryDirectory(), listingRules };
     const before = await startGuarded(LISTINGS, { config });
     await before.bring({ tokens: WRONG });
     await before.bring({}, 2 * DAY);
     const after = isStopped ? await restart(before, { config: { listingRules: temporaryFile('') } }) : before;
     if (!isStopped) await before.apply('');
-    expect(await first(after)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+    expect(await after.first()).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
     await after.bring({}, DAY - 1);
-    expect(await first(after)).toMatchObject({ decimals: 6 });
+    expect(await after.first()).toMatchObject({ decimals: 6 });
     await after.bring({}, 1);
-    expect(await first(after)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+    expect(await after.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   },
 );
 
@@ -209,7 +190,7 @@ it('the rule "keep" with a CAIP identifier holds although its chain was unknown 
   const config = { snapshotDir, listingRules: temporaryFile('keep eip155:7:0x1 address 0x1\n') };
   const before = await startGuarded(LISTINGS, { config });
   await before.bring({ tokens: [numbered(2, { symbol: 'S1' }), ...REST] });
-  await stopGuarded({ ...before, config });
+  await before.stop();
   for (const file of readdirSync(snapshotDir))
     if (file.startsWith('chains-')) rmSync(join(snapshotDir, file));
   const { upstream, clock } = before;
@@ -217,14 +198,14 @@ it('the rule "keep" with a CAIP identifier holds although its chain was unknown 
   const after = await startGuarded({}, { upstream, clock, config });
   await after.bring({}, 2 * DAY);
   await after.bring({ chains: LISTINGS.chains });
-  expect(await rowOf(after)).toMatchObject({ price: null, heldBack: [{ upstream: '0x2' }] });
+  expect(await after.row()).toMatchObject({ price: null, heldBack: [{ upstream: '0x2' }] });
 });
 
 it('without the rule "keep" its value stays served if the upstream contradicts itself and no value was accepted', async () => {
   const both = [numbered(1), numbered(1, { decimals: 18 }), ...REST];
   const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: both });
   await gateway.apply('');
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6' }] });
 });
 
 it('a rule that hides a row hides its held-back values, and does not count as a loss', async () => {
@@ -233,8 +214,7 @@ it('a rule that hides a row hides its held-back values, and does not count as a 
   expect(await gateway.tokens()).toHaveLength(10);
   expect(gateway.heldBackRows()).toEqual([0, 0]);
   expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
-  // The row is guarded nevertheless.
   await gateway.apply('');
   expect(await gateway.tokens()).toHaveLength(11);
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
 });

@@ -1,20 +1,18 @@
 /** Routes agree with the token listing, and their requests are shared fairly among clients. */
-
 import { expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
-import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
+import { DAY, MINUTE, manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { DAY, MINUTE, numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
+import { numbered, numberedRows, startGuarded } from '../support/guarded-gateway.js';
 import { untilAsked } from '../support/sweep.js';
 import {
   type Answered,
   codesOf,
   createTestGateway,
   isAtLeast,
-  refresh,
-  type TestGatewayOptions,
+  type Settings,
 } from '../support/test-gateway.js';
 import { FRESH, pathOf, startServer } from '../support/test-server.js';
 
@@ -28,18 +26,15 @@ const LISTED = [
   ...Array.from({ length: 100 }, (_, index) => tokenRow('c', `0x${(index + 100).toString(16)}`)),
 ];
 
-/** Starts a gateway with its listings. Its upstream answers requests for routes by `routes(address)`. */
-async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
-  upstream.plan('routes', (...exchange) => routes(addressIn(exchange[1].url))(...exchange));
+async function serve(routes: (address: string) => Answer, config: Settings = {}) {
   const gateway = await createTestGateway({
-    upstream,
+    listings: { chains: [chainRow('a')], tokens: LISTED, routes: (_, { url }) => routes(addressIn(url)) },
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
     hasListings: true,
   });
   return {
     ...gateway,
-    asked: () => upstream.routesAsked().map(({ url }) => addressIn(url)),
+    asked: () => gateway.upstream.routesAsked().map(({ url }) => addressIn(url)),
     async queryAs<Data>(client: string, query: string): Promise<Answered<Data>> {
       return (await (await gateway.post({ query }, {}, client)).json()) as Answered<Data>;
     },
@@ -48,7 +43,6 @@ async function serve(routes: (address: string) => Answer, config: TestGatewayOpt
 
 const addressIn = (url = '') => url.replace(/.*srcToken=/, '');
 
-/** The address of one of the tokens on chain `c`. */
 const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
 
 const one = () => json({ tokens: [tokenRow('b', '0x2')] });
@@ -87,15 +81,15 @@ it.each([
 });
 
 it('routes do not depend on the letter case that was asked for before the first listing', async () => {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-  upstream.plan('tokens', status(404));
-  upstream.plan('routes', (...exchange) =>
-    (addressIn(exchange[1].url) === BIG ? one() : json({ tokens: [] }))(...exchange),
-  );
+  const upstream = await startFakeUpstream({
+    chains: [chainRow('a')],
+    tokens: status(404),
+    routes: (_response, { url }) => (addressIn(url) === BIG ? one() : json({ tokens: [] })),
+  });
   const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
   expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
   upstream.plan('tokens', json({ tokens: LISTED }));
-  await refresh(gateway);
+  await gateway.refresh();
   for (const written of [SHOUTED, BIG])
     expect(await gateway.query(pair(written, 'a'))).toEqual({ data: { tokens: [{ address: '0x2' }] } });
 });
@@ -110,7 +104,7 @@ it('routes from unlisted tokens do not count towards the budget of an operation'
 it('routes from unlisted tokens are requested after those from listed tokens while the listing is stale', async () => {
   const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
   gateway.upstream.plan('tokens', status(404));
-  await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  await expect.poll(() => gateway.listings().tokens.state, { interval: 10 }).toBe('STALE');
   const clock = stopClock();
   const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
   const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
@@ -125,7 +119,7 @@ it('routes from unlisted tokens are requested after those from listed tokens whi
 
 it('rows of routes with other decimals than in the listing are left out, counted and logged once', async () => {
   const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
-  const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
+  const { query, metrics, linesWith } = await serve(() => json({ tokens: rows }));
   for (let asked = 0; asked < 3; asked++) {
     const answer = await query('{ destinations(srcChainKey: "a", srcToken: "0x64") { chainKey } }');
     expect(answer).toEqual({ data: { destinations: null } });
@@ -134,8 +128,7 @@ it('rows of routes with other decimals than in the listing are left out, counted
     });
   }
   expect((await metrics.expose()).text).toMatch(/^gateway_route_rows_conflicting_total 1$/m);
-  const told = logged.filter(({ msg }) => msg.includes('other decimals'));
-  expect(told).toMatchObject([
+  expect(linesWith('other decimals')).toMatchObject([
     { level: 'warn', rows: 1, first: [expect.stringMatching(/^b:0x0{39}2: 18, listed with 6$/)] },
   ]);
 });
@@ -258,7 +251,7 @@ it('a price in a route to an unlisted token is null while all prices of its symb
   for (const price of [null, { usd: 2_500 }]) {
     clock.advance(601_000);
     gateway.upstream.plan('tokens', json({ tokens: wrong }));
-    await refresh(gateway);
+    await gateway.refresh();
     await untilCachesSeeTheTime();
     const answer = await gateway.query<{ token: object; tokens: object[] }>(
       '{ token(chainKey: "c", address: "0x64") { price { usd } } tokens(srcChainKey: "c", srcToken: "0x64") { price { usd } } }',
@@ -277,7 +270,7 @@ it('a price in old routes is null when it is too old, also after the clock was s
   expect(await gateway.query(priced)).toMatchObject({ data: first });
   const asOf = new Date(Date.now() - 3_600_000).toISOString();
   clock.setBack(3_600_000);
-  await refresh(gateway);
+  await gateway.refresh();
   // The second time, the pause that the upstream asked for is not over, and no request is sent.
   gateway.upstream.plan('routes', status(500, { 'retry-after': '600' }));
   for (const price of [{ usd: 1 }, null]) {
@@ -299,13 +292,11 @@ const rows = [
 ];
 
 it.each([
-  ['', json({ tokens: LISTED })],
+  ['', LISTED],
   [', also while there is no token listing', status(404)],
 ])('unlisted rows of routes need the decimals of the demo data%s', async (_when, listing) => {
-  const upstream = await startFakeUpstream();
-  upstream.plan('tokens', listing);
-  upstream.plan('routes', json({ tokens: rows }));
-  const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+  const listings = { tokens: listing, routes: json({ tokens: rows }) };
+  const { query } = await createTestGateway({ listings, config: { upstreamRetries: 0 } });
   expect(await query(pair('0x64'))).toEqual({
     data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
   });
@@ -327,12 +318,12 @@ it('clients take turns, however many requests one of them has, and share request
 });
 
 it('clients are refused when too many wait: first the client with most requests, logged at debug', async () => {
-  const { queryAs, logged } = await serve(one, { upstreamRequestsPerSecond: 1 });
+  const { queryAs, linesWith } = await serve(one, { upstreamRequestsPerSecond: 1 });
   const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-  await expect.poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length).toBeGreaterThan(5);
+  await expect.poll(() => linesWith('was not sent').length).toBeGreaterThan(5);
   const modest = queryAs('10.0.0.2', pair(hexOf(60)));
   expect(await modest).toEqual({ data: { tokens: [{ address: '0x2' }] } });
-  const refusals = logged.filter(({ msg }) => msg.includes('was not sent'));
+  const refusals = linesWith('was not sent');
   for (const line of refusals) expect(line).toMatchObject({ level: 'debug', code: 'UPSTREAM_RATE_LIMITED' });
   expect(refusals.some(({ err }) => err)).toBe(false);
   // The test does not wait for the other answers: they would take half a minute.
@@ -356,7 +347,7 @@ it('routes that fail are logged in one line at warn, without a stack, however ma
 
 it('routes that fail are requested again after five seconds, and after a success when they are no longer fresh', async () => {
   let answer = status(500);
-  const { query, asked, logged } = await serve(() => answer, { destinationsFreshMs: 100 });
+  const { query, asked, linesWith } = await serve(() => answer, { destinationsFreshMs: 100 });
   const clock = stopClock();
   const codes = async () => codesOf(await query(pair('0x64')));
   const advance = async (ms: number) => {
@@ -370,7 +361,7 @@ it('routes that fail are requested again after five seconds, and after a success
     expect(asked()).toHaveLength(requests);
     await advance(2);
   }
-  expect(logged.filter(({ msg }) => msg.includes('could not be fetched'))).toHaveLength(2);
+  expect(linesWith('could not be fetched')).toHaveLength(2);
   answer = one();
   expect(await codes()).toEqual([]);
   await advance(101);
@@ -400,8 +391,7 @@ it('an answer that is larger than the cache of routes is requested once, and rep
 });
 
 it('routes whose client has left are fetched all the same: it gets them at once when it asks again', async () => {
-  const upstream = await startFakeUpstream({ tokens: LISTED });
-  upstream.plan('routes', one());
+  const upstream = await startFakeUpstream({ tokens: LISTED, routes: one() });
   const { address, ask, executed } = await startServer({
     upstream,
     config: { ...FRESH, upstreamRequestsPerSecond: 2 },

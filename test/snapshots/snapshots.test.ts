@@ -1,5 +1,4 @@
-/** Listings are refreshed in the background, one refresh at a time, and their status says how old they are. */
-
+/** Listings are refreshed in the background, one refresh at a time. Their status says how old they are, and the age of an answer from a cache counts. */
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Chain } from '../../src/domain/listing.js';
@@ -8,8 +7,7 @@ import { createTokenSnapshot, type TokenSnapshot } from '../../src/snapshots/sna
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
-import { stopClock, stopDate } from '../support/clock.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
+import { stopClock, stopClocks, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import {
   type Answer,
   first,
@@ -17,10 +15,11 @@ import {
   json,
   late,
   stall,
-  startFakeUpstream,
+  startFakeSuccessor,
   status,
 } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+import { codesOf, createTestGateway, type Settings, type TestGateway } from '../support/test-gateway.js';
+import { startServer, type TestServer } from '../support/test-server.js';
 
 const PRICES = '{ tokens { symbol price { usd asOf } } }';
 const STATUS = `{ listings {
@@ -34,27 +33,22 @@ interface Status {
   readonly listings: readonly Record<string, unknown>[];
 }
 
-const listingAt = (usd: number) => json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
+const listingAt = (usd: number, age?: number) =>
+  json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] }, age === undefined ? {} : { age: `${age}` });
 
-/** Creates a gateway whose upstream answers requests for the token listing by `tokens`. */
-async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-  upstream.plan('tokens', tokens);
-  return createTestGateway({ upstream, config, firstPauseMs });
+async function serve(tokens: Answer, config: Settings = {}, firstPauseMs = 1_000) {
+  return createTestGateway({ listings: { chains: [chainRow('a')], tokens }, config, firstPauseMs });
 }
 
 it('refreshes run in the background, and requests are answered at once from the snapshots', async () => {
   let release = () => {};
-  const held: Answer = (...asked) => {
-    release = () => listingAt(2)(...asked);
-  };
+  const held: Answer = () => new Promise((resolve) => (release = () => resolve(listingAt(2))));
   // Both answers are planned now, because the second request can be sent before the test continues.
   const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
   await query(PRICES);
   await expect.poll(() => upstream.count('tokens')).toBe(2);
   const priceNow = async () => (await query<Tokens>(PRICES)).data?.tokens[0]?.price?.usd;
   expect(await priceNow()).toBe(1);
-  // An operation reads the same snapshot from its beginning to its end.
   const { loaders } = (await createContexts({ snapshots }))();
   const begun = await loaders.tokensListed(undefined);
   release();
@@ -66,10 +60,10 @@ it('refreshes run in the background, and requests are answered at once from the 
 it('refreshes run one at a time, at the configured interval, however many requests there are', async () => {
   let underWay = 0;
   let most = 0;
-  const counted: Answer = (response, request, nth) => {
+  const counted: Answer = (response) => {
     most = Math.max(most, ++underWay);
     response.once('close', () => underWay--);
-    late(10, listingAt(1))(response, request, nth);
+    return late(10, listingAt(1));
   };
   const { query, upstream } = await serve(counted, { tokensFreshMs: 200 });
   while (upstream.count('tokens') < 4) {
@@ -91,10 +85,10 @@ it('refreshes count the interval from the request, so that a slow upstream does 
 
 it('refreshes log once that the tokens are too many for the promised speed', async () => {
   const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
-  const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
+  const { query, linesWith, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
   await query(PRICES);
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
-  expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
+  expect(linesWith('no speed is promised')).toHaveLength(1);
 });
 
 it('a failed refresh is repeated after growing pauses, until one succeeds', async () => {
@@ -124,12 +118,12 @@ it.each([
     const successor = await startFakeSuccessor();
     onTestFinished(successor.close);
     successor.plan('tokens', status(410));
-    const { query, logged } = await serve(status(410), {
+    const { query, linesWith } = await serve(status(410), {
       upstreamProfile,
       upstreamSuccessorUrl: successor.url,
     });
     await query(PRICES);
-    const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
+    const [line] = linesWith('The tokens listing could not be refreshed');
     expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
   },
 );
@@ -189,7 +183,7 @@ it.each<[string, (chain: Chain) => unknown]>([
   ['indexing', (chain) => ({ ...chain, name: null })],
 ])('an unexpected exception in %s a listing is a failure with a stack', async (_name, broken) => {
   let isBroken = true;
-  const { query, snapshots, logged, metrics } = await createTestGateway({
+  const { query, listings, logged, metrics } = await createTestGateway({
     decorate: (service) => ({
       ...service,
       async fetch(name) {
@@ -200,7 +194,7 @@ it.each<[string, (chain: Chain) => unknown]>([
     }),
     firstPauseMs: 50,
   });
-  const chains = () => snapshots.status(Date.now())[0];
+  const chains = () => listings().chains;
   const answer = await query('{ chains { name } tokens { symbol } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
   expect(JSON.stringify(answer.errors)).not.toMatch(/secret|TypeError|Cannot read/);
@@ -237,4 +231,114 @@ it('the log of changes has the last 200 changes', async () => {
   const later = await tokensAt(201, last);
   expect(later.changesSince(cursors[0])).toMatchObject({ isReset: true, changed: later.rows, removed: [] });
   expect(later.changesSince(cursors[1])).toMatchObject({ isReset: false });
+});
+
+const AGES = '{ tokens { price { usd } } listings { state takenAt ageSeconds lastFailure { code } } }';
+
+const serveOld = (tokens: Answer, config: Settings = {}): Promise<TestServer> =>
+  startServer({
+    listings: { chains: [chainRow('a')], tokens },
+    config: { tokensFreshMs: 300_000, ...config },
+  });
+
+async function seenBy({ query }: TestGateway) {
+  const { data } = await query<Tokens & Status>(AGES);
+  return { price: data?.tokens[0]?.price, listing: data?.listings[1] };
+}
+
+/** Starts refreshes, and expects the usual interval of 600 ms. After a slow answer it would be half as long. */
+async function expectUsualGaps({ snapshots, upstream }: TestGateway): Promise<void> {
+  snapshots.start();
+  await expect.poll(() => upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
+  for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(400);
+}
+
+it('an answer that a cache has stored for two hours makes the listing stale and its price null', async () => {
+  const gateway = await serveOld(listingAt(1, 7_200));
+  const { price, listing } = await seenBy(gateway);
+  expect(price).toBeNull();
+  expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
+  expect(listing?.ageSeconds).toBeGreaterThanOrEqual(7_200);
+  expect(Date.now() - Date.parse(String(listing?.takenAt))).toBeGreaterThanOrEqual(7_200_000);
+  const { headers } = await gateway.ask({ query: '{ tokens { name } }' });
+  expect(headers['x-stale-listings']).toMatch(/^tokens;age=72\d\d$/);
+});
+
+it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {
+  const gateway = await serveOld(listingAt(1, 7_200), { tokensFreshMs: 600 });
+  await expectUsualGaps(gateway);
+  expect(gateway.linesWith('carries "Age: 7200"')).toEqual([
+    expect.objectContaining({ level: 'warn', listing: 'tokens', upstreamAgeSeconds: 7_200 }),
+  ]);
+});
+
+it('an answer older than the served listing does not replace it, does not count as a failure, and is logged', async () => {
+  const gateway = await serveOld(first(1, listingAt(1), listingAt(2, 60)));
+  const before = await seenBy(gateway);
+  await gateway.refresh();
+  expect(await seenBy(gateway)).toEqual({
+    ...before,
+    listing: { ...before.listing, ageSeconds: expect.any(Number) },
+  });
+  expect(gateway.linesWith('Kept the tokens listing')).toEqual([
+    expect.objectContaining({ level: 'info', upstreamAgeSeconds: 60 }),
+  ]);
+  expect((await gateway.metrics.expose()).text).toContain(
+    'gateway_listing_refreshes_total{listing="tokens",outcome="older"} 1',
+  );
+  // The answer is accepted once the served listing is older.
+  const clock = stopClock();
+  clock.advance(40_000);
+  await gateway.refresh();
+  expect((await seenBy(gateway)).price?.usd).toBe(1);
+  clock.advance(25_000);
+  await gateway.refresh();
+  expect((await seenBy(gateway)).price?.usd).toBe(2);
+});
+
+it('an answer older than the served listing is followed by the next refresh after the usual interval', async () => {
+  const gateway = await serveOld(first(1, listingAt(1), listingAt(2, 60)), { tokensFreshMs: 600 });
+  await expectUsualGaps(gateway);
+  const { price, listing } = await seenBy(gateway);
+  expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
+});
+
+it('routes older than the cached ones do not replace them; the next request for them comes after the usual time', async () => {
+  const clock = stopClocks();
+  const gateway = await serveOld(json({ tokens: [tokenRow('a', '0x1'), tokenRow('a', '0x2')] }), {
+    destinationsFreshMs: 60_000,
+  });
+  const { upstream, query } = gateway;
+  const routes = (address: string, age: number) =>
+    json({ tokens: [tokenRow('a', address)] }, { age: `${age}` });
+  upstream.plan('routes', routes('0x2', 0));
+  const seen = async () => {
+    await untilCachesSeeTheTime();
+    const { data } = await query<{ destinations: readonly { asOf: string; tokens: readonly object[] }[] }>(
+      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { asOf tokens { address } } }',
+    );
+    return data?.destinations;
+  };
+  const asOf = new Date(Date.now()).toISOString();
+  const expected = [{ asOf, tokens: [{ address: '0x2' }] }];
+  expect(await seen()).toEqual(expected);
+  upstream.plan('routes', routes('0x1', 70));
+  clock.advance(61_000);
+  expect([await seen(), await seen()]).toEqual([expected, expected]);
+  expect(upstream.routesAsked()).toHaveLength(2);
+  // The answer is now younger than the cached routes.
+  clock.advance(61_000);
+  expect(await seen()).toEqual([expect.objectContaining({ tokens: [{ address: '0x1' }] })]);
+});
+
+it('an older answer is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
+  const monotonic = stopClock();
+  const date = stopDate();
+  date.advance(7_200_000);
+  const gateway = await serveOld(first(1, listingAt(1), listingAt(2, 5)));
+  await seenBy(gateway);
+  date.setBack(7_200_000);
+  monotonic.advance(30_000);
+  await gateway.refresh();
+  expect((await seenBy(gateway)).price?.usd).toBe(2);
 });

@@ -3,26 +3,25 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
+import { temporaryDirectory } from '../support/ends.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { fixedLimits } from '../support/fixed-limits.js';
-import { freePort } from '../support/free-port.js';
 import { ask, FLAGS } from '../support/gateway-process.js';
+import { fixedLimits, freePort } from '../support/processes.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { spawnGroup } from '../support/server-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 
 it.skipIf(isRedisMissing || process.platform !== 'linux')(
   'two processes of node:cluster with one Redis share the port and one refresh, replace one that was killed, and stop',
   async () => {
     const redis = await startRedis();
     const upstream = await startFakeUpstream({}, onTestFinished);
-    const folder = temporaryDirectory();
+    const cwd = temporaryDirectory();
     for (const name of ['dist', 'node_modules', 'package.json'])
-      symlinkSync(join(ROOT, name), join(folder, name));
+      symlinkSync(join(ROOT, name), join(cwd, name));
     const example = blockOf('src/storage/README.md', 'cluster');
     expect(example).toContain('availableParallelism();');
-    writeFileSync(join(folder, 'cluster.js'), example.replace('availableParallelism();', '2;'));
+    writeFileSync(join(cwd, 'cluster.js'), example.replace('availableParallelism();', '2;'));
     const port = await freePort();
     const env = {
       PATH: process.env.PATH ?? '',
@@ -33,10 +32,7 @@ it.skipIf(isRedisMissing || process.platform !== 'linux')(
       CHAINS_FRESH_MS: '3600000',
       TOKENS_FRESH_MS: '3600000',
     };
-    const { child, output, exited } = spawnGroup(process.execPath, [...FLAGS, 'cluster.js'], {
-      cwd: folder,
-      env,
-    });
+    const { child, output, exited } = spawnGroup(process.execPath, [...FLAGS, 'cluster.js'], { cwd, env });
     const address = `http://127.0.0.1:${port}`;
     const count = (text: string) => output().split(text).length - 1;
     const answer = async () =>

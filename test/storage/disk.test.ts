@@ -10,17 +10,16 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
-import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { temporaryDirectory } from '../support/ends.js';
+import { json, startFakeSuccessor, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
-import { temporaryDirectory } from '../support/temporary-files.js';
 import {
   codesOf,
   createTestGateway,
   createTestLog,
   isAtLeast,
+  type Settings,
   sampleOf,
-  type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
 const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
@@ -33,14 +32,9 @@ function filesIn(directory: string) {
   return { names, chains: file('chains'), tokens: file('tokens') };
 }
 
-async function startSmallUpstream(): Promise<FakeUpstream> {
-  return startFakeUpstream({
-    chains: [chainRow('a')],
-    tokens: [tokenRow('a', '0x1', { price: { usd: 2 } })],
-  });
-}
+const startSmallUpstream = () =>
+  startFakeUpstream({ chains: [chainRow('a')], tokens: [tokenRow('a', '0x1', { price: { usd: 2 } })] });
 
-/** A directory with the listings of a gateway, and its upstream, which now fails. */
 async function fill() {
   const directory = temporaryDirectory();
   const upstream = await startSmallUpstream();
@@ -50,7 +44,7 @@ async function fill() {
   // The token list has no version before the chains are loaded: if the tokens were first, their file is written again.
   await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('"tokenList"');
   upstream.planBoth(DEAD);
-  const restart = (config: TestGatewayOptions['config'] = {}) =>
+  const restart = (config: Settings = {}) =>
     createTestGateway({
       upstream,
       config: { snapshotDir: directory, upstreamRetries: 0, ...config },
@@ -122,13 +116,13 @@ it('a file that cannot be read is refused with a line in the log, and the rest i
   const file = filesIn(directory).tokens;
   rmSync(file);
   mkdirSync(file);
-  const { query, logged, snapshots } = await restart();
+  const { query, logged, listings } = await restart();
   expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(/EISDIR/);
   const answer = await query('{ chains { chainKey } tokens { decimals } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
   expect(answer.data).toEqual({ chains: [{ chainKey: 'a' }], tokens: null });
   upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
-  await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
+  await expect.poll(() => listings().tokens.state).toBe('FRESH');
 });
 
 it('a listing that cannot be written is logged and shown, although the other one can be written', async () => {
@@ -147,7 +141,6 @@ it('a listing that cannot be written is logged and shown, although the other one
   await expect.poll(() => upstream.count('chains')).toBeGreaterThan(asked + 5);
   expect(told()).toHaveLength(1);
   expect(await sampleOf(gateway, 'gateway_listings_stored')).toBe(0);
-  // The directory is created again, too.
   rmSync(directory, { recursive: true });
   await expect.poll(() => sampleOf(gateway, 'gateway_listings_stored')).toBe(1);
   await expect.poll(() => existsSync(tokens)).toBe(true);

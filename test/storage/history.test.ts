@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { type FakeUpstream, json, startFakeUpstream } from '../support/fake-upstream.js';
 import { type GuardedGateway, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
-import { startPeers, statusOf } from '../support/peers.js';
+import { startPeers } from '../support/peers.js';
 import { isRedisMissing } from '../support/redis.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
-import { refresh, type TestGateway } from '../support/test-gateway.js';
+import type { TestGateway } from '../support/test-gateway.js';
 import { UNGUARDED } from '../support/test-server.js';
 
 it('two different token lists never have one version, although rules or upstream change between starts, also without a refresh', async () => {
@@ -45,7 +45,6 @@ it('two different token lists never have one version, although rules or upstream
     gateway = await restart(gateway, { upstream: upstream ?? (await startFakeUpstream(listings)) });
     return note(gateway);
   };
-  // The tokens are the same, and so is the version.
   expect(await startWith(rows(1, 2))).toMatchObject({ major: 3 });
   expect(await startWith(rows(1))).toMatchObject({ major: 4 });
   expect(await startWith([], first)).toMatchObject({ major: 5 });
@@ -88,7 +87,7 @@ async function startUpstream() {
   return startFakeUpstream({ chains: [chainRow('a')], tokens: rows(1, 2, 3) });
 }
 
-const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
+const isServed = (gateway: TestGateway) => gateway.listings().tokens.state === 'FRESH';
 
 describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
   it('gateways with one Redis give the same changes and token list, whichever of them refreshes, and so does a new one', async () => {
@@ -109,14 +108,13 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
       return list.list;
     };
     expect((await expectSame(gateways)).version).toEqual({ major: 1, minor: 0, patch: 0 });
-    // The gateways refresh in turn.
     const steps = [rows(1, 2, 3, 4), rows(2, 3, 4), rows(2, 3, 4), rows(2, 3, 5)];
     for (const [nth, tokens] of steps.entries()) {
       upstream.plan('tokens', json({ tokens }));
-      const before = gateways.map((gateway) => statusOf(gateway).tokens.takenAt);
+      const before = gateways.map((gateway) => gateway.listings().tokens.takenAt);
       gateways[nth % 2]?.snapshots.refreshNow();
       await expect
-        .poll(() => gateways.every((gateway, index) => statusOf(gateway).tokens.takenAt !== before[index]))
+        .poll(() => gateways.every((gateway, index) => gateway.listings().tokens.takenAt !== before[index]))
         .toBe(true);
       await expectSame(gateways);
     }
@@ -164,27 +162,25 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     const upstream = await startUpstream();
     const { redis, gateways, join } = await startPeers(1, { upstream, config: UNGUARDED });
     const [first] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(first).tokens.state).toBe('FRESH');
+    await expect.poll(() => first.listings().tokens.state).toBe('FRESH');
     const { cursor } = await changesSince(first, null);
     await first.query('{ chains { chainKey } }');
     for (const tokens of [rows(1, 2), rows(1)]) {
       upstream.plan('tokens', json({ tokens }));
-      await refresh(first);
+      await first.refresh();
     }
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 0, patch: 0 });
-    // Redis loses its data, and a new gateway writes first.
     await redis.kill();
     upstream.plan('tokens', json({ tokens: rows(1, 7) }));
     const second = await join();
     await second.query('{ chains { chainKey } tokens { symbol } }');
     await redis.start();
     await expect.poll(async () => (await changesSince(first, null)).changed.length).toBe(2);
-    // The first gateway has the higher version, and shares it at its next refresh.
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 1, patch: 0 });
     expect((await changesSince(first, cursor)).changed.map((token) => token.address)).toContain(address(7));
-    const { takenAt } = statusOf(second).tokens;
+    const { takenAt } = second.listings().tokens;
     first.snapshots.refreshNow();
-    await expect.poll(() => statusOf(second).tokens.takenAt).not.toBe(takenAt);
+    await expect.poll(() => second.listings().tokens.takenAt).not.toBe(takenAt);
     expect(await listOf(second)).toEqual(await listOf(first));
     expect(await changesSince(second, null)).toEqual(await changesSince(first, null));
   });
@@ -197,9 +193,9 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await second.query('{ chains { chainKey } }');
     await second.apply('keep a chainId 8');
     expect((await listOf(second)).list.tokens[0]).toMatchObject({ chainId: 8 });
-    const { takenAt } = statusOf(second).tokens;
+    const { takenAt } = second.listings().tokens;
     first.snapshots.refreshNow();
-    await expect.poll(() => statusOf(second).tokens.takenAt).not.toBe(takenAt);
+    await expect.poll(() => second.listings().tokens.takenAt).not.toBe(takenAt);
     expect((await listOf(second)).list.tokens[0]).toMatchObject({ chainId: 8 });
     expect((await listOf(first)).list.tokens[0]).toMatchObject({ chainId: 7 });
   });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { tokenRow } from '../fixtures/rows.js';
+import { HOUR } from '../support/clock.js';
 import { json, status } from '../support/fake-upstream.js';
 import {
   CHAIN,
@@ -11,15 +12,12 @@ import {
   snapshotOf,
   startMovingUpstream,
   startPeers,
-  statusOf,
   symbolsOf,
 } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { codesOf, type TestGateway } from '../support/test-gateway.js';
 
-const HOUR = 3_600_000;
 const PATIENT = { config: { tokensFreshMs: 600_000 } };
-/** A wrong listing that the upstream sends for a while. */
 const GLITCH = json({
   tokens: SYMBOLS.map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol, decimals: 18 })),
 });
@@ -33,7 +31,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('a glitch that a gateway accepted as its first listing is held back by gateways with an earlier one, which correct it at once', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, PATIENT);
     const [good] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
+    await expect.poll(() => good.listings().tokens.state).toBe('FRESH');
     await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
     upstream.plan('tokens', GLITCH);
     const accepted = (each: TestGateway) =>
@@ -43,10 +41,9 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       // lost it. So wait for the message. If it comes still later, on a busy machine, the new gateway gets
       // the good snapshot, and the next try follows.
       await sleep(1_000);
-      // Redis has lost all data, as after a restart, but the connections stay.
       await redis.client.flushall();
       const joined = await join();
-      await expect.poll(() => statusOf(joined).tokens.state).toBe('FRESH');
+      await expect.poll(() => joined.listings().tokens.state).toBe('FRESH');
       return joined;
     };
     let fresh = await joinAfterRestart();
@@ -54,7 +51,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(accepted(fresh)).toBe(true);
     await expect.poll(() => decimalsOf(fresh)).toBe(6);
     for (const each of [good, fresh]) {
-      expect(statusOf(each).tokens.heldBackRows).toBe(SYMBOLS.length);
+      expect(each.listings().tokens.heldBackRows).toBe(SYMBOLS.length);
       expect(await decimalsOf(each)).toBe(6);
     }
   });
@@ -62,19 +59,19 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('a gateway without a snapshot gets the listing of a peer that Redis has lost, although the upstream fails', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [good] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
+    await expect.poll(() => good.listings().tokens.takenAt).not.toBeNull();
     upstream.planBoth(status(503, { 'retry-after': '600' }));
     await expect.poll(() => redis.client.exists(key('tokens:pause'))).toBe(1);
     await redis.client.del(key('tokens:snapshot'));
     const fresh = await join();
     await expect.poll(() => decimalsOf(fresh)).toBe(6);
-    expect(statusOf(fresh).tokens.takenAt).toBe(statusOf(good).tokens.takenAt);
+    expect(fresh.listings().tokens.takenAt).toBe(good.listings().tokens.takenAt);
   });
 
   it('a listing of a gateway whose clock is ahead is accepted once, and does not replace newer ones later', async () => {
     const { redis, upstream, gateways, key } = await startPeers(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(gateway).tokens.takenAt).not.toBeNull();
+    await expect.poll(() => gateway.listings().tokens.takenAt).not.toBeNull();
     const rows = [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol }));
     const ahead = await snapshotOf(upstream.url, rows, Date.now() + 30_000);
     const shared = () => refreshes(gateways, 'tokens', 'peer');
@@ -84,10 +81,10 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       // If two further requests come first, a refresh has replaced this listing in Redis. Then try again.
       await expect.poll(() => upstream.count('tokens') > before + 1 || shared() > 0).toBe(true);
     }
-    await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
+    await expect.poll(() => gateway.listings().tokens.rows).toBe(4);
     const asked = upstream.count('tokens');
     while (upstream.count('tokens') < asked + 4) {
-      expect(statusOf(gateway).tokens.rows).toBe(4);
+      expect(gateway.listings().tokens.rows).toBe(4);
       await sleep(10);
     }
   });
@@ -98,7 +95,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const config = { tokensFreshMs: 1000, upstreamTimeoutMs: 60_000 };
     const { gateways, join } = await startPeers(1, { redis, upstream, config });
     const [good] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
+    await expect.poll(() => good.listings().tokens.takenAt).not.toBeNull();
     // The second gateway shares the same Redis, but its requests to the upstream hang.
     const hanging = await join({
       decorate: (listing) => ({ ...listing, fetch: () => new Promise(() => {}) }),
@@ -106,13 +103,13 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     let oldest = 0;
     const until = performance.now() + 18_000;
     while (performance.now() < until) {
-      oldest = Math.max(oldest, statusOf(good).tokens.ageMs ?? 0);
+      oldest = Math.max(oldest, good.listings().tokens.ageMs ?? 0);
       await sleep(50);
     }
-    expect(statusOf(hanging).tokens.takenAt).not.toBeNull();
+    expect(hanging.listings().tokens.takenAt).not.toBeNull();
     // The interval, the time until the lease of the hanging gateway expires, and 3 s for a busy machine.
     expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
-    expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
+    expect(good.listings().tokens.ageMs).toBeLessThan(19_000);
   });
 
   it.each([
@@ -145,7 +142,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(upstream.count('tokens')).toBe(1);
     for (const gateway of gateways) {
       expect(codesOf(await gateway.query('{ listings { lastFailure { at } } }'))).toEqual([]);
-      expect(statusOf(gateway).tokens.lastFailure).toBeNull();
+      expect(gateway.listings().tokens.lastFailure).toBeNull();
     }
   });
 });

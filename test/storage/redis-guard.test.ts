@@ -1,29 +1,18 @@
 /** Gateways that share a Redis also share guarded values and hold-back periods. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { stopClocks, until } from '../support/clock.js';
+import { DAY, HOUR, MINUTE, stopClocks, until } from '../support/clock.js';
 import { changesSince, listOf, rows } from '../support/copies.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
-import { type FakeListings, json, late } from '../support/fake-upstream.js';
-import {
-  DAY,
-  type GuardedGateway,
-  HOUR,
-  LISTINGS,
-  MINUTE,
-  numbered,
-  onDisk,
-  rowOf,
-  startGuarded,
-  stopGuarded,
-  WRONG,
-} from '../support/guarded-gateway.js';
+import { type FakeListings, json, late, startFakeSuccessor } from '../support/fake-upstream.js';
+import { LISTINGS, numbered, onDisk, startGuarded, WRONG } from '../support/guarded-gateway.js';
 import { prefixOf, snapshotOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { createTestGateway, refresh } from '../support/test-gateway.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const [, ...REST] = LISTINGS.tokens;
-const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
+type Listed = Pick<TestGateway, 'listings'>;
+const takenAtOf = ({ listings }: Listed) => listings().tokens.takenAt;
+const untilEqual = (one: Listed, other: Listed) => until(async () => takenAtOf(one) === takenAtOf(other));
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 /** A gateway whose listings are in Redis. Its clock starts 20 days behind, and stays behind Redis. */
@@ -48,7 +37,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await client.hset(`${prefix}tokens:snapshot`, taken);
     await client.publish(`${prefix}news`, 'tokens');
     await until(async () => takenAtOf(gateway) === taken.takenAt);
-    expect(await rowOf(gateway)).toMatchObject(HELD);
+    expect(await gateway.row()).toMatchObject(HELD);
     expect(gateway.heldBackRows()).toEqual([0, 1]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
   });
@@ -61,7 +50,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     clock.advance(MINUTE);
     const config = { ...options.config, tokensFreshMs: HOUR };
     const other = await createTestGateway({ upstream: gateway.upstream, config });
-    const served = ({ query }: Pick<GuardedGateway, 'query'>) =>
+    const served = ({ query }: Pick<TestGateway, 'query'>) =>
       query('{ tokens { address price { usd } heldBack { fact since } } }');
     const first = await served(other);
     expect(first).toMatchObject({
@@ -76,29 +65,29 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
     await gateway.apply('accept a:0x1 decimals 6 18');
     await gateway.bring({ tokens: WRONG }, HOUR);
-    await until(async () => takenAtOf(other) === takenAtOf(gateway));
-    expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });
+    await untilEqual(other, gateway);
+    expect(await other.row()).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
   it('a gateway that was stopped while another one accepted a change adopts this change, also if the other one holds back the row again', async () => {
     const { options, gateway } = await startSharing();
     const config = { ...options.config, ...onDisk().config };
     const before = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
-    await stopGuarded(before);
+    await before.stop();
     await gateway.bring({ tokens: WRONG }, HOUR);
     await gateway.bring({}, DAY);
     await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'OTHER' }, ...REST] }, HOUR);
     const held = { decimals: 18, heldBack: [{ fact: 'symbol', served: 'S1', upstream: 'OTHER' }] };
-    expect(await rowOf(gateway)).toMatchObject(held);
+    expect(await gateway.row()).toMatchObject(held);
     const after = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
-    expect(await rowOf(after)).toMatchObject({ decimals: 6, heldBack: [] });
+    expect(await after.row()).toMatchObject({ decimals: 6, heldBack: [] });
     await gateway.bring({}, HOUR);
-    await until(async () => takenAtOf(after) === takenAtOf(gateway));
-    expect(await rowOf(after)).toMatchObject(held);
+    await untilEqual(after, gateway);
+    expect(await after.row()).toMatchObject(held);
     // Both go on with the accepted value, whichever of them asks the upstream.
     await after.bring({}, HOUR);
-    await until(async () => takenAtOf(after) === takenAtOf(gateway));
-    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(held);
+    await untilEqual(after, gateway);
+    for (const each of [gateway, after]) expect(await each.row()).toMatchObject(held);
   });
 
   it('a gateway that doubted a price before it was stopped doubts it for ten minutes more if others have seen another one', async () => {
@@ -107,21 +96,21 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const config = { ...options.config, ...onDisk().config };
     const before = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
     await gateway.bring({ tokens: high }, HOUR);
-    await until(async () => takenAtOf(before) === takenAtOf(gateway));
-    expect(await rowOf(before)).toMatchObject({ price: null });
-    await stopGuarded(before);
+    await untilEqual(before, gateway);
+    expect(await before.row()).toMatchObject({ price: null });
+    await before.stop();
     await gateway.bring({ tokens: LISTINGS.tokens }, MINUTE);
     await gateway.bring({ tokens: high }, 19 * MINUTE);
     const after = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
     await gateway.bring({}, MINUTE);
-    await until(async () => takenAtOf(after) === takenAtOf(gateway));
-    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject({ price: null });
+    await untilEqual(after, gateway);
+    for (const each of [gateway, after]) expect(await each.row()).toMatchObject({ price: null });
     await gateway.bring({}, 9 * MINUTE - 1);
-    await until(async () => takenAtOf(after) === takenAtOf(gateway));
-    expect(await rowOf(after)).toMatchObject({ price: null });
+    await untilEqual(after, gateway);
+    expect(await after.row()).toMatchObject({ price: null });
     await gateway.bring({}, 1);
-    await until(async () => takenAtOf(after) === takenAtOf(gateway));
-    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject({ price: { usd: 1000 } });
+    await untilEqual(after, gateway);
+    for (const each of [gateway, after]) expect(await each.row()).toMatchObject({ price: { usd: 1000 } });
   });
 
   it('a gateway that was stopped before a rule "accept" was undone by "keep" does not bring back the value', async () => {
@@ -130,18 +119,18 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const before = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
     await gateway.apply('accept a:0x1 decimals 6 18');
     await gateway.bring({ tokens: WRONG }, HOUR);
-    await until(async () => takenAtOf(before) === takenAtOf(gateway));
-    expect(await rowOf(before)).toMatchObject({ decimals: 18, heldBack: [] });
-    await stopGuarded(before);
+    await untilEqual(before, gateway);
+    expect(await before.row()).toMatchObject({ decimals: 18, heldBack: [] });
+    await before.stop();
     await gateway.apply('keep a:0x1 decimals 6');
     await gateway.bring({ tokens: LISTINGS.tokens }, HOUR);
     await gateway.apply('');
     await gateway.bring({ tokens: WRONG }, HOUR);
-    expect(await rowOf(gateway)).toMatchObject(HELD);
+    expect(await gateway.row()).toMatchObject(HELD);
     const after = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
     await after.bring({}, HOUR);
-    await until(async () => takenAtOf(after) === takenAtOf(gateway));
-    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(HELD);
+    await untilEqual(after, gateway);
+    for (const each of [gateway, after]) expect(await each.row()).toMatchObject(HELD);
   });
 
   it('gateways know the guarded values of peers whose clock is minutes ahead, though they refuse their listings, which stay', async () => {
@@ -152,9 +141,9 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     gateway.upstream.plan('tokens', json({ tokens: WRONG }));
     clock.setBack(10 * MINUTE);
     const behind = await startGuarded({}, { ...options, clock, upstream: gateway.upstream });
-    expect(await rowOf(behind)).toMatchObject(HELD);
-    await refresh(behind);
-    expect(await rowOf(behind)).toMatchObject(HELD);
+    expect(await behind.row()).toMatchObject(HELD);
+    await behind.refresh();
+    expect(await behind.row()).toMatchObject(HELD);
     expect(await shared()).toEqual(before);
   });
 
@@ -171,10 +160,10 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     gateway.upstream.plan('tokens', json({ tokens: WRONG }));
     const alone = { ...options, upstream: gateway.upstream, redisTimeoutMs: 200 };
     const after = await startGuarded({}, alone);
-    expect(await rowOf(after)).toMatchObject({ decimals: 18, heldBack: [] });
+    expect(await after.row()).toMatchObject({ decimals: 18, heldBack: [] });
     freeze(false);
-    await until(async () => (await rowOf(after))?.decimals === 6);
-    expect(await rowOf(after)).toMatchObject(HELD);
+    await until(async () => (await after.row())?.decimals === 6);
+    expect(await after.row()).toMatchObject(HELD);
     const { isReset, changed } = await changesSince(after, before.cursor);
     expect([isReset, changed.map((row) => row.address)]).toEqual([false, ['0x1', '0x13']]);
     expect(await shared()).toContain(ofTokens);
@@ -205,36 +194,36 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
     const hold = async (tokens: readonly unknown[], afterMs: number) => {
       await other.bring({ tokens }, afterMs);
-      await until(async () => takenAtOf(gateway) === takenAtOf(other));
+      await untilEqual(gateway, other);
     };
     await hold(WRONG, HOUR);
     await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 3) }, DAY - HOUR);
-    expect(gateway.snapshots.status(Date.now())[1].isHeldBack).toBe(true);
+    expect(gateway.listings().tokens.isHeldBack).toBe(true);
     // The other gateways may ask again.
     await client.del(`${prefix}tokens:pause`);
     await hold(WRONG, HOUR);
     const since = new Date(Date.now() - HOUR).toISOString();
     for (const each of [gateway, other])
-      expect(await rowOf(each)).toMatchObject({ ...HELD, heldBack: [{ since }] });
+      expect(await each.row()).toMatchObject({ ...HELD, heldBack: [{ since }] });
     clock.advance(DAY - 2 * HOUR);
     await hold(WRONG, HOUR - 1);
-    expect(await rowOf(other)).toMatchObject(HELD);
+    expect(await other.row()).toMatchObject(HELD);
     await hold(WRONG, 1);
-    expect(await rowOf(gateway)).toMatchObject({ decimals: 18, heldBack: [] });
+    expect(await gateway.row()).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
   it('a hold-back period from Redis that would begin in the future begins now', async () => {
     const { client, options, gateway, prefix } = await startSharing();
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
     await other.bring({ tokens: WRONG }, HOUR);
-    await until(async () => takenAtOf(gateway) === takenAtOf(other));
+    await untilEqual(gateway, other);
     await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 3) }, HOUR);
     const failure = String(await client.get(`${prefix}tokens:failure`));
     await client.set(`${prefix}tokens:failure`, failure.replace(/(?<="periods":.*,)\d+/, '1e400'));
     await client.del(`${prefix}tokens:pause`);
     await other.bring({ tokens: [] }, MINUTE);
     const since = new Date(Date.now()).toISOString();
-    expect(await rowOf(other)).toMatchObject({ ...HELD, heldBack: [{ since }] });
+    expect(await other.row()).toMatchObject({ ...HELD, heldBack: [{ since }] });
   });
 
   it('gateways agree since when the two listings give a native asset different decimals, also after one restarts', async () => {
@@ -249,7 +238,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
     await until(async () => other.heldBackRows()[1] === 1);
     await gateway.bring({}, HOUR);
-    await until(async () => takenAtOf(other) === takenAtOf(gateway));
+    await untilEqual(other, gateway);
     const [before, after] = [await gateway.tokens(), await other.tokens()];
     expect(before[0]).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
     expect(after).toEqual(before);
@@ -266,7 +255,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     });
     const config = { ...options.config, upstreamProfile: 'value-transfer' as const };
     const after = await startGuarded({}, { clock, upstream, config });
-    expect(await rowOf(after)).toMatchObject(HELD);
-    expect(after.snapshots.status(Date.now())[1]).toMatchObject({ source: 'value-transfer', rows: 11 });
+    expect(await after.row()).toMatchObject(HELD);
+    expect(after.listings().tokens).toMatchObject({ source: 'value-transfer', rows: 11 });
   });
 });

@@ -1,5 +1,4 @@
 /** Without a usable Redis each gateway continues alone, and it shares again when Redis is back. */
-
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +13,6 @@ import { createTestGateway, sampleOf, type TestGateway } from '../support/test-g
 
 /** The time limit of a command to Redis: enough for a busy machine, and so long that a client that waits is noticed. */
 const REDIS_TIMEOUT_MS = 8_000;
-/** An answer takes less than this, unless it waits for Redis. */
 const AT_ONCE_MS = 500;
 
 interface Outage {
@@ -135,7 +133,6 @@ it.skipIf(isRedisMissing).each([
 
 const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 
-/** A gateway that serves alone, because the server at this address is not its Redis. */
 async function startAlone(redisUrl: string, said: string) {
   const upstream = await startFakeUpstream();
   const gateway = await createTestGateway({ upstream, config: { redisUrl }, redisTimeoutMs: 300 });
@@ -178,10 +175,7 @@ it.skipIf(isRedisMissing)('a user of Redis with the rights in the guide is enoug
     tokensFreshMs: 200,
     upstreamRequestsPerSecond: 100,
   };
-  const gateways = [
-    await createTestGateway({ upstream, config }),
-    await createTestGateway({ upstream, config }),
-  ];
+  const gateways = await Promise.all([1, 2].map(() => createTestGateway({ upstream, config })));
   for (const { snapshots, query } of gateways) {
     snapshots.start();
     await query(`{ chains { name } destinations(${USDC}) { chainKey } }`);

@@ -8,7 +8,6 @@ import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js'
 
 const PER_SECOND = 5;
 
-/** The rate limit of one gateway: returns a function that waits for a permit, for a listing or a route. */
 function createGatewayLimit({ client }: TestRedis) {
   const connection = {
     call: (command: string, ...args: readonly (string | number | Buffer)[]) =>
@@ -38,7 +37,6 @@ it.skipIf(isRedisMissing)(
       isOver = true;
       await taking;
     });
-    // From here on a listing is always waiting.
     await expect.poll(() => listings).toBeGreaterThan(PER_SECOND);
     const before = listings;
     for (let route = 0; route < 6; route++) await permitOfOther(false);

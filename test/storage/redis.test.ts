@@ -1,11 +1,9 @@
 /** Gateways with one Redis share snapshots, failures, routes and limits, and cost the upstream as much as one. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, stopDate, until } from '../support/clock.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
   first,
@@ -13,6 +11,7 @@ import {
   json,
   late,
   mostInASecond,
+  startFakeSuccessor,
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
@@ -25,22 +24,15 @@ import {
   sources,
   startMovingUpstream,
   startPeers,
-  statusOf,
   symbolsOf,
 } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import {
-  type Network,
-  sourcesOf,
-  startSweeping,
-  startSweptUpstream,
-  untilComplete,
-} from '../support/sweep.js';
-import { codesOf, refresh, type TestGateway } from '../support/test-gateway.js';
+import { sourcesOf, startSweeping, startSweptUpstream, untilComplete } from '../support/sweep.js';
+import { codesOf, type TestGateway } from '../support/test-gateway.js';
 import { UNGUARDED } from '../support/test-server.js';
 
-const versionOf = (gateway: TestGateway) => statusOf(gateway).tokens.version;
-const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure;
+const versionOf = (gateway: TestGateway) => gateway.listings().tokens.version;
+const failureOf = (gateway: TestGateway) => gateway.listings().tokens.lastFailure;
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('gateways that share cost the upstream as much as one, and serve the same rows', async () => {
@@ -62,22 +54,22 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const config = { tokensFreshMs: 3_600_000, chainsFreshMs: 7_200_000 };
     const { gateways, join } = await startPeers(1, { upstream, config });
     const [active] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(active).tokens.state).toBe('FRESH');
+    await expect.poll(() => active.listings().tokens.state).toBe('FRESH');
     const timers = vi.spyOn(globalThis, 'setTimeout');
     const other = await join();
-    await expect.poll(() => statusOf(other).tokens.state).toBe('FRESH');
+    await expect.poll(() => other.listings().tokens.state).toBe('FRESH');
     const [refreshIfDue] = timers.mock.calls.findLast(([, ms = 0]) => ms > 3e6 && ms <= 3.6e6) ?? [];
     expect(refreshIfDue).toBeTypeOf('function');
     timers.mockRestore();
     // How much later than the active gateway the other one served the last listing, in milliseconds.
     let servedAfterMs = 0;
     for (const share of [0, 0.4, 0.6, 0.8]) {
-      const { takenAt } = statusOf(other).tokens;
+      const { takenAt } = other.listings().tokens;
       active.snapshots.refreshNow();
-      await expect.poll(() => statusOf(active).tokens.takenAt, { interval: 1 }).not.toBe(takenAt);
+      await expect.poll(() => active.listings().tokens.takenAt, { interval: 1 }).not.toBe(takenAt);
       const at = performance.now();
       await sleep(share * servedAfterMs);
-      if (statusOf(other).tokens.takenAt === takenAt) refreshIfDue?.();
+      if (other.listings().tokens.takenAt === takenAt) refreshIfDue?.();
       await expect.poll(() => versionOf(other) === versionOf(active), { interval: 1 }).toBe(true);
       servedAfterMs = performance.now() - at;
     }
@@ -98,19 +90,18 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => upstream.count('tokens'), { timeout: 20_000 }).toBeGreaterThan(5);
     for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(400);
     await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
-    expect(gateways.map((gateway) => statusOf(gateway).tokens.lastFailure)).toEqual([null, null, null]);
+    expect(gateways.map((gateway) => gateway.listings().tokens.lastFailure)).toEqual([null, null, null]);
   });
 
   it('a gateway that missed an announcement serves the new snapshot at the latest when its own refresh is due', async () => {
     const { redis, gateways, join } = await startPeers(1, { config: { tokensFreshMs: 250 } });
     await expect.poll(() => refreshes(gateways, 'tokens', 'upstream')).toBeGreaterThan(0);
     const deaf = await join({ config: { tokensFreshMs: 2000 } });
-    await expect.poll(() => statusOf(deaf).tokens.state).toBe('FRESH');
+    await expect.poll(() => deaf.listings().tokens.state).toBe('FRESH');
     await redis.client.acl('SETUSER', 'default', '-subscribe');
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const begun = [refreshes([deaf], 'tokens', 'peer'), refreshes(gateways, 'tokens', 'upstream')] as const;
     await expect.poll(() => refreshes([deaf], 'tokens', 'peer') - begun[0]).toBeGreaterThan(2);
-    // The other gateway fetched several listings meanwhile.
     expect(refreshes(gateways, 'tokens', 'upstream') - begun[1]).toBeGreaterThan(4);
     expect(refreshes([deaf], 'tokens', 'upstream')).toBe(0);
   });
@@ -118,7 +109,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('a gateway serves the snapshots that it missed as soon as it gets announcements again', async () => {
     const { redis, gateways, key } = await startPeers(2, { config: { tokensFreshMs: 600_000 } });
     const [active, deaf] = gateways as [TestGateway, TestGateway];
-    await expect.poll(() => gateways.every((each) => statusOf(each).tokens.state === 'FRESH')).toBe(true);
+    await expect.poll(() => gateways.every((each) => each.listings().tokens.state === 'FRESH')).toBe(true);
     await redis.client.acl('SETUSER', 'default', '-subscribe');
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const refused = async () =>
@@ -127,16 +118,16 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
         // Gateways ping every ten seconds.
         .filter((client) => / cmd=(subscribe|ping) /.test(client));
     await expect.poll(async () => (await refused()).length).toBe(2);
-    const before = statusOf(deaf).tokens.takenAt;
+    const before = deaf.listings().tokens.takenAt;
     active.snapshots.refreshNow();
     await expect
       .poll(async () => Number(await redis.client.hget(key('tokens:snapshot'), 'takenAt')))
       .toBeGreaterThan(before ?? Number.NaN);
-    expect(statusOf(deaf).tokens.takenAt).toBe(before);
+    expect(deaf.listings().tokens.takenAt).toBe(before);
     await redis.client.acl('SETUSER', 'default', '+subscribe');
     for (const client of await refused())
       await redis.client.call('CLIENT', 'KILL', 'ID', client.match(/^id=(\d+)/)?.[1] ?? '');
-    await expect.poll(() => statusOf(deaf).tokens.takenAt).toBe(statusOf(active).tokens.takenAt);
+    await expect.poll(() => deaf.listings().tokens.takenAt).toBe(active.listings().tokens.takenAt);
   });
 
   it('gateways that share serve both listings of the successor, also if v1 still answers one of them during the switch', async () => {
@@ -149,19 +140,19 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       config: { ...UNGUARDED, upstreamProfile: 'auto', upstreamSuccessorUrl: successor.url },
     });
     const [late] = gateways as [TestGateway];
-    await expect.poll(() => statusOf(late).tokens.state).toBe('FRESH');
+    await expect.poll(() => late.listings().tokens.state).toBe('FRESH');
     const eager = await join({ config: { tokensFreshMs: 200 } });
     await expect.poll(() => refreshes([eager], 'tokens', 'upstream')).toBeGreaterThan(0);
-    upstream.plan('chains', async (...request) => {
-      await expect.poll(() => statusOf(eager).tokens.source).toBe('value-transfer');
-      json({ chains: [chainRow(CHAIN)] })(...request);
+    upstream.plan('chains', async () => {
+      await expect.poll(() => eager.listings().tokens.source).toBe('value-transfer');
+      return json({ chains: [chainRow(CHAIN)] });
     });
-    const { takenAt } = statusOf(late).tokens;
+    const { takenAt } = late.listings().tokens;
     late.snapshots.refreshNow();
-    await expect.poll(() => statusOf(late).tokens.takenAt !== takenAt && upstream.count('chains')).toBe(2);
+    await expect.poll(() => late.listings().tokens.takenAt !== takenAt && upstream.count('chains')).toBe(2);
     upstream.plan('tokens', status(410));
     for (const gateway of [late, eager]) {
-      const sourcesOfBoth = () => [statusOf(gateway).chains.source, statusOf(gateway).tokens.source];
+      const sourcesOfBoth = () => [gateway.listings().chains.source, gateway.listings().tokens.source];
       await expect.poll(sourcesOfBoth).toEqual(['value-transfer', 'value-transfer']);
     }
     expect(upstream.count('chains')).toBe(2);
@@ -191,7 +182,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
     const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
     const { redis, gateways, key } = await startPeers(3, { upstream, config });
-    await expect.poll(() => gateways.every((each) => statusOf(each).tokens.rows === 4_000)).toBe(true);
+    await expect.poll(() => gateways.every((each) => each.listings().tokens.rows === 4_000)).toBe(true);
     expect(upstream.count('tokens')).toBe(1);
     const names = tokens.map(({ name }) => ({ name }));
     for (const { query } of gateways)
@@ -231,7 +222,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     // The one that joins can be the one that asks.
     const all = [...gateways, await join()];
     for (const gateway of all) {
-      await expect.poll(() => statusOf(gateway)).toMatchObject({ chains: gone, tokens: gone });
+      await expect.poll(() => gateway.listings()).toMatchObject({ chains: gone, tokens: gone });
       expect(codesOf(await gateway.query('{ chains { name } tokens { name } }'))).toEqual([
         'UPSTREAM_GONE',
         'UPSTREAM_GONE',
@@ -250,7 +241,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     for (const gateway of all) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([2, 2]);
     // The gateway that got the 410 asks again, too, when its next refresh is due.
-    await refresh(told);
+    await told.refresh();
     expect(upstream.count('tokens')).toBe(3);
   });
 
@@ -273,7 +264,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
       .filter(({ msg }) => /held back is accepted/.test(msg));
     // Each gateway compares the listing with the one that it serves, and logs that it accepts the loss.
     expect(taken).toHaveLength(3);
-    for (const gateway of gateways) expect(statusOf(gateway).tokens.isHeldBack).toBe(false);
+    for (const gateway of gateways) expect(gateway.listings().tokens.isHeldBack).toBe(false);
     const heldBack = refreshes(gateways, 'tokens', 'held_back');
     expect(heldBack).toBeGreaterThanOrEqual(2);
     // On a busy machine a gateway may hold the listing back before it knows how often the others have done
@@ -285,7 +276,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
 describe.skipIf(isRedisMissing)('routes', () => {
   it('routes are swept once for all gateways if these start together', async () => {
     stopDate();
-    const network: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x2': ['b 0x1'] };
+    const network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x2': ['b 0x1'] };
     const upstream = await startSweptUpstream(network);
     const config = { redisUrl: (await startRedis()).url, routesSweepMs: 2_000 };
     const gateways = await Promise.all([1, 2, 3].map(() => startSweeping(upstream, { config })));
@@ -302,7 +293,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
     const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
     for (const gateway of sharing.gateways)
-      await expect.poll(() => statusOf(gateway).tokens.state).toBe('FRESH');
+      await expect.poll(() => gateway.listings().tokens.state).toBe('FRESH');
     sharing.upstream.plan('routes', routes);
     const asked = () => sharing.upstream.routesAsked().length;
     return { ...sharing, asked, advance: stopClocks().advance };
@@ -380,7 +371,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
       upstream,
       config: { tokensFreshMs: 1000, upstreamRequestsPerSecond: 3 },
     });
-    for (const gateway of gateways) await expect.poll(() => statusOf(gateway).tokens.rows).toBe(20);
+    for (const gateway of gateways) await expect.poll(() => gateway.listings().tokens.rows).toBe(20);
     const flood = gateways.flatMap(({ query }, nth) =>
       Array.from({ length: 4 }, (_, index) => query(askFor(4 * nth + index))),
     );
@@ -393,7 +384,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
   it('the rate limit allows no requests while a Retry-After of one gateway lasts, and no client waits for its end', async () => {
     const upstream = await startUpstreamWith(2);
     const { gateways } = await startPeers(2, { upstream, config: { tokensFreshMs: 600_000 } });
-    for (const gateway of gateways) await expect.poll(() => statusOf(gateway).tokens.rows).toBe(6);
+    for (const gateway of gateways) await expect.poll(() => gateway.listings().tokens.rows).toBe(6);
     upstream.plan('routes', status(429, { 'retry-after': '60' }));
     const asked = upstream.count();
     for (const [index, { query }] of gateways.entries()) {

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { type ListingRules, resolveRules } from '../../src/domain/listing-rules.js';
 import { openRulesFile } from '../../src/storage/rules-file.js';
-import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
+import { temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { createTestLog } from '../support/test-gateway.js';
 
 /** Long enough for a busy machine to poll twice in this time. */
@@ -134,7 +134,6 @@ it('a file of rules has each of its errors logged once, and their end', async ()
   const errors = () => logged.filter(({ level }) => level === 'error').length;
   writeFileSync(path, 'broken');
   await expect.poll(errors).toBe(1);
-  // The same error in another file.
   writeFileSync(path, 'broken\n# comment');
   await sleep(SOME_LOOKS_MS);
   expect(errors()).toBe(1);

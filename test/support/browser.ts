@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from './ends.js';
-import { isMissing } from './missing.js';
+import { isMissing } from './server-process.js';
 
 /** A page, or the start of the browser, may take this long on a busy machine (milliseconds). */
 export const BROWSER_TIMEOUT_MS = 120_000;

@@ -2,7 +2,10 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, vi } from 'vitest';
 
-/** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
 export type StoppedClock = ReturnType<typeof stopClock>;
 
 const real = () => Performance.prototype.now.call(performance);

@@ -5,7 +5,6 @@ function linksIn(text: string): readonly string[] {
   return links.filter((link) => !/^https?:/.test(link));
 }
 
-/** Follows all links from these paths. Returns the status of each path. */
 export async function crawl(ask: (path: string) => Promise<Response>, from: readonly string[]) {
   const statuses = new Map<string, number>();
   for (const waiting = [...from]; waiting.length > 0; ) {

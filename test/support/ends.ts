@@ -1,7 +1,10 @@
-/** Starts something once for all tests of a file or `describe`, and ends it after them. */
-import { afterAll, beforeAll } from 'vitest';
+/** Things that end after their test, or after all tests of a file or `describe`; files and directories among them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
-/** Registers a function that ends something, at the end of a test or of several. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
 /** Call it outside of hooks. The functions that the result registers are called after the tests, the last one first. */
@@ -23,4 +26,33 @@ export function share<Started extends object>(
     Object.assign(shared, await start(atEnd));
   });
   return shared;
+}
+
+/** A new directory. The end of the test removes it, or the end at which `atEnd` calls its functions. */
+export function temporaryDirectory(atEnd: AtEnd = onTestFinished): string {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
+  atEnd(async () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function temporaryFile(text: string): string {
+  const path = join(temporaryDirectory(), 'file.txt');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** In place of vitest, until the end of the test. @returns a function that waits for late ones, and returns all so far */
+export function collectUnhandledRejections(): () => Promise<readonly unknown[]> {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', note);
+  onTestFinished(() => {
+    process.off('unhandledRejection', note);
+    for (const other of others) process.on('unhandledRejection', other);
+  });
+  return async () => {
+    await sleep(20);
+    return unhandled;
+  };
 }

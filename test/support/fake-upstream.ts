@@ -1,10 +1,13 @@
-/** A real HTTP server like the v1 service, which counts requests, and whose answers and faults a test plans. */
+/** Real HTTP servers like both services, which count requests, and whose answers and faults a test plans. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { successorChain, successorToken } from '../fixtures/rows.js';
 import type { AtEnd } from './ends.js';
 
-/** Responds to one request to the fake upstream. `nth` counts the requests for that path from 1. */
+/** Responds to a request, or returns the answer that does. `nth` counts the requests for that path from 1. */
 export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
 
 export interface SeenRequest {
@@ -19,26 +22,31 @@ export interface SeenRequest {
 
 export type FakeUpstream = Awaited<ReturnType<typeof startFakeUpstream>>;
 
-/** Rows as the upstream would send them, valid or not. */
 export interface FakeListings {
   readonly chains?: readonly unknown[];
   readonly tokens?: readonly unknown[];
 }
 
-type Planned = 'chains' | 'tokens' | 'routes';
+/** The rows of each listing, or the answers to requests for them and for routes. */
+export interface FakeAnswers {
+  readonly chains?: readonly unknown[] | Answer;
+  readonly tokens?: readonly unknown[] | Answer;
+  readonly routes?: Answer;
+}
 
 /** A timer records the time every BEAT_MS, and the last BEATS times are stored. */
 const BEAT_MS = 20;
 const BEATS = 5;
 
 /** @param atEnd registers the function that closes it. It is not needed for a test gateway, which closes its upstream */
-export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEnd = () => {}) {
-  const { chains, tokens } = listings;
+export async function startFakeUpstream(answers: FakeAnswers = {}, atEnd: AtEnd = () => {}) {
+  const { chains = DEMO_CHAINS, tokens = DEMO_TOKENS, routes } = answers;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
-    ['chains', chains ? json({ chains }) : (await demo()).chains],
-    ['tokens', tokens ? json({ tokens }) : (await demo()).tokens],
+    ['chains', typeof chains === 'function' ? chains : json({ chains })],
+    ['tokens', typeof tokens === 'function' ? tokens : json({ tokens })],
   ]);
+  if (routes) plans.set('routes', routes);
   const beats = [performance.now()];
   const beat = setInterval(() => {
     beats.push(performance.now());
@@ -50,7 +58,7 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
     const at = performance.now();
     seen.push({ path, url, headers: request.headers, at, notBefore: beats[0] ?? at });
     const answer = (isForRoutes(url) && plans.get('routes')) || plans.get(path) || status(404);
-    answer(response, request, seen.filter((other) => other.path === path).length);
+    respond(answer, response, request, seen.filter((other) => other.path === path).length);
   });
   // Never close idle connections: if this process was blocked, a request may have been sent on one of them.
   server.keepAliveTimeout = 0;
@@ -67,7 +75,7 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
   atEnd(close);
   await listen(0);
   const { port } = server.address() as AddressInfo;
-  const plan = (path: Planned, answer: Answer) => void plans.set(path, answer);
+  const plan = (path: keyof FakeAnswers, answer: Answer) => void plans.set(path, answer);
   return {
     /** Base address with a version segment, without a trailing slash. */
     url: `http://127.0.0.1:${port}/v1`,
@@ -77,10 +85,10 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
     plan,
     /** Plans an answer that the last request gets only when the returned function is called. */
-    hold(path: Planned, answer: Answer): () => void {
+    hold(path: keyof FakeAnswers, answer: Answer): () => void {
       let release = () => {};
       plan(path, (...exchange) => {
-        release = () => answer(...exchange);
+        release = () => void respond(answer, ...exchange);
       });
       return () => release();
     },
@@ -93,16 +101,40 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
   };
 }
 
+async function respond(answer: Answer, ...exchange: Parameters<Answer>): Promise<void> {
+  const other: unknown = await (answer(...exchange) as unknown);
+  if (typeof other === 'function') await respond(other as Answer, ...exchange);
+}
+
 const isForRoutes = (url: string) => url.includes('srcToken=');
 
-let demoAnswers: Promise<Record<'chains' | 'tokens', Answer>> | undefined;
-/** The demo listings. Their file is read only if needed: compiled tests do not find it. */
-function demo() {
-  demoAnswers ??= import('../fixtures/demo.js').then(({ demoChains, demoTokens }) => ({
-    chains: json({ chains: demoChains }),
-    tokens: json({ tokens: demoTokens }),
-  }));
-  return demoAnswers;
+const DEMO_CHAINS = json({ chains: demoChains });
+const DEMO_TOKENS = json({ tokens: demoTokens });
+
+export const NEXT_TOKEN = 'pagination[nextToken]';
+
+/** A server like the value-transfer service, whose rows have another form and come in pages: by default in one. */
+export async function startFakeSuccessor(listings: FakeListings & { readonly pageSize?: number } = {}) {
+  const { pageSize, chains, tokens } = listings;
+  return startFakeUpstream({
+    chains: paged('chains', chains ?? demoChains.map(successorChain), pageSize),
+    tokens: paged('tokens', tokens ?? demoTokens.map(successorToken), pageSize),
+  });
+}
+
+export function paged(name: 'chains' | 'tokens', rows: readonly unknown[], pageSize = rows.length): Answer {
+  return (_response, { url }) => {
+    const from = Number(/^from (\d+)\/$/.exec(pageTokenOf(url) ?? '')?.[1] ?? 0);
+    const to = from + pageSize;
+    // The space and the slash have a meaning in URLs. A real `nextToken` can contain such characters, too.
+    const pagination = to < rows.length ? { nextToken: `from ${to}/` } : {};
+    return json({ [name]: rows.slice(from, to), pagination });
+  };
+}
+
+/** The token of the requested page; null for the first page. */
+export function pageTokenOf(url: string | undefined): string | null {
+  return new URL(url ?? '', 'http://fake').searchParams.get(NEXT_TOKEN);
 }
 
 /**
@@ -133,11 +165,7 @@ export function text(body: string | Buffer, headers: Headers = {}): Answer {
   };
 }
 
-export function status(
-  code: number,
-  headers: Record<string, string> = {},
-  body = '{"error":"secret-body"}',
-): Answer {
+export function status(code: number, headers: Headers = {}, body = '{"error":"secret-body"}'): Answer {
   return (response) => {
     response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(body);
   };
@@ -149,15 +177,15 @@ export const reset: Answer = (_response, request) => {
   request.socket.destroy();
 };
 
-export function late(ms: number, answer: Answer): Answer {
-  return (response, request, nth) => {
-    setTimeout(() => answer(response, request, nth), ms);
-  };
-}
+export const late =
+  (ms: number, answer: Answer): Answer =>
+  () =>
+    sleep(ms, answer);
 
-export function first(times: number, answer: Answer, then: Answer): Answer {
-  return (response, request, nth) => (nth <= times ? answer : then)(response, request, nth);
-}
+export const first =
+  (times: number, answer: Answer, then: Answer): Answer =>
+  (_response, _request, nth) =>
+    nth <= times ? answer : then;
 
 /** The times between the requests for the token listing, in milliseconds. */
 export function gapsBetween({ seen }: FakeUpstream): readonly number[] {

@@ -83,9 +83,9 @@ function huge(code: number): Answer {
 }
 
 function bomb(encoding: keyof typeof bombs): Answer {
-  return async (response, request, nth) => {
+  return async () => {
     made[encoding] ??= bombs[encoding]();
-    text(await made[encoding], { 'content-encoding': encoding })(response, request, nth);
+    return text(await made[encoding], { 'content-encoding': encoding });
   };
 }
 
@@ -201,7 +201,6 @@ export const ODDITIES: readonly Oddity[] = [
   { name: 'other decimals of one token', begin: eachRows(otherDecimals) },
 ];
 
-/** Ends any fault: the upstream sends good listings again. */
 export async function mend(upstream: FakeUpstream, good: GoodListings): Promise<void> {
   upstream.plan('chains', json({ chains: good.chains }));
   upstream.plan('tokens', json({ tokens: good.tokens }));
@@ -226,7 +225,6 @@ function eachRows(rowsOf: (good: readonly Row[]) => readonly Row[]): Begin {
   };
 }
 
-/** A body with this text as the rows, for both listings. */
 function rows(array: string): Answer {
   return text(`{"chains":${array},"tokens":${array}}`);
 }

@@ -1,10 +1,9 @@
 /** The built gateway as a process of its own, as `npm start` runs it. */
-
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type AtEnd, share } from './ends.js';
 import { type Answer, startFakeUpstream } from './fake-upstream.js';
-import { fixedLimits } from './fixed-limits.js';
+import { fixedLimits } from './processes.js';
 import { PACKAGE, ROOT } from './readme.js';
 import { spawnKept } from './server-process.js';
 

@@ -26,11 +26,9 @@ export interface Operation {
 }
 
 interface OperationsOptions {
-  /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /** Whether operations ask for routes: of few tokens, never inside a list. With `often`, half of the fields can. */
   readonly hasRoutes?: boolean | 'often';
-  /** Cursors of earlier states of the listings, for queries of changes. */
   readonly cursors?: readonly string[];
 }
 
@@ -49,7 +47,6 @@ const REPRESENTATIONS: readonly unknown[] = [
   'nope',
 ];
 
-/** Values by the names of arguments and input fields. */
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   search: ['', 'eth', 'kaia'],
   chainTypes: ['evm', 'SOLANA', 'x'],
@@ -78,7 +75,6 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
 
 const schema = withFederation(ownSchema);
 
-/** Values of wrong types, for variables. */
 const WRONG: readonly unknown[] = [
   {},
   [[]],
@@ -110,10 +106,7 @@ export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Oper
 
 type Choose = <Item>(items: readonly Item[]) => Item;
 
-function operationOf(
-  choose: Choose,
-  { without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
-): Operation {
+function operationOf(choose: Choose, { without = [], hasRoutes = false, cursors = [] }: OperationsOptions) {
   const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
   const variables: Record<string, unknown> = {};
   let definitions: string[] = [];

@@ -2,14 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { type StoppedClocks, stopClocks, until } from './clock.js';
-import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
-import { temporaryDirectory } from './temporary-files.js';
-import { createTestGateway, refresh, sampleOf, type TestGatewayOptions } from './test-gateway.js';
-
-export const MINUTE = 60_000;
-export const HOUR = 3_600_000;
-export const DAY = 86_400_000;
+import { DAY, MINUTE, type StoppedClocks, stopClocks, until } from './clock.js';
+import { temporaryDirectory } from './ends.js';
+import { type FakeAnswers, type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
+import { createTestGateway, sampleOf, type TestGateway, type TestOptions } from './test-gateway.js';
 
 interface GuardedRow {
   readonly chainKey: string;
@@ -19,11 +15,9 @@ interface GuardedRow {
   readonly heldBack: readonly { readonly fact: string; readonly since: string }[];
 }
 
-/** A gateway that refreshes its listings only when a test calls `bring`. */
 export type GuardedGateway = Awaited<ReturnType<typeof startGuarded>>;
 
-interface GuardedOptions extends TestGatewayOptions {
-  /** The clock of another gateway, if both are to share it. */
+interface GuardedOptions extends TestOptions {
   readonly clock?: StoppedClocks;
 }
 
@@ -32,7 +26,7 @@ const LONG = 20 * DAY;
 const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
 
 /** Starts a gateway with both listings. The clocks of this process are stopped; `bring` advances them. */
-export async function startGuarded(listings: FakeListings, options: GuardedOptions = {}) {
+export async function startGuarded(listings: FakeAnswers, options: GuardedOptions = {}) {
   const {
     clock = stopClocks(),
     upstream = await startFakeUpstream(listings),
@@ -47,25 +41,26 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     hasListings: true,
   });
   const { query, snapshots, logged } = gateway;
-
+  async function tokens() {
+    const { data } = await query<{ tokens: readonly GuardedRow[] }>(
+      '{ tokens { chainKey address symbol decimals price { usd } heldBack { fact served upstream since } } }',
+    );
+    return data?.tokens ?? [];
+  }
   return {
     ...gateway,
     clock,
     config,
-    /** Advances the clock by `afterMs`, and refreshes both listings with these rows. */
+    tokens,
+    first: async () => (await tokens())[0],
+    row: async (address = '0x1') => (await tokens()).find((row) => row.address === address),
     async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
       clock.advance(afterMs);
       for (const name of ['chains', 'tokens'] as const) {
         const sent = rows[name];
         if (sent) upstream.plan(name, json({ [name]: sent }, headers));
       }
-      await refresh(gateway);
-    },
-    async tokens(): Promise<readonly GuardedRow[]> {
-      const { data } = await query<{ tokens: readonly GuardedRow[] }>(
-        '{ tokens { chainKey address symbol decimals price { usd } heldBack { fact served upstream since } } }',
-      );
-      return data?.tokens ?? [];
+      await gateway.refresh();
     },
     async chains(): Promise<readonly Record<string, unknown>[]> {
       const { data } = await query<{ chains: readonly Record<string, unknown>[] }>(
@@ -74,6 +69,8 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
       );
       return data?.chains ?? [];
     },
+    /** Waits until the gateway has written its listings to disk, and stops it as the end of its process would. */
+    stop: () => stopGuarded({ snapshots }, config.snapshotDir),
     sample: (series: string) => sampleOf(gateway, series),
     heldBackLines: () => logged.map(({ msg }) => msg).filter((msg) => msg.startsWith('Held back in the ')),
     /** The last rule in the log that an operator can paste into `LISTING_RULES`. */
@@ -95,24 +92,14 @@ export const numberedRows = (count: number, from = 1, changes: object = {}) =>
   Array.from({ length: count }, (_, index) => numbered(index + from, changes));
 
 /** LISTINGS has eleven tokens; WRONG has the same tokens, but the first one with other decimals. */
-const [FIRST, ...OTHERS] = [
-  numbered(1, { price: { usd: 1 } }),
-  ...numberedRows(10, 10, { price: { usd: 1 } }),
-];
+const PRICED = { price: { usd: 1 } };
+const [FIRST, ...OTHERS] = [numbered(1, PRICED), ...numberedRows(10, 10, PRICED)];
 export const LISTINGS = { chains: [chainRow('a')], tokens: [FIRST, ...OTHERS] };
 export const WRONG = [{ ...FIRST, decimals: 18 }, ...OTHERS];
 
-export async function rowOf(gateway: GuardedGateway, address = '0x1'): Promise<GuardedRow | undefined> {
-  return (await gateway.tokens()).find((row) => row.address === address);
-}
-
 export const onDisk = () => ({ config: { snapshotDir: temporaryDirectory() } });
 
-/** Waits until the gateway has written its listings to disk, and stops it as the end of its process would. */
-export async function stopGuarded({
-  snapshots,
-  config: { snapshotDir: directory = '' },
-}: Pick<GuardedGateway, 'snapshots' | 'config'>): Promise<void> {
+export async function stopGuarded({ snapshots }: Pick<TestGateway, 'snapshots'>, directory = '') {
   const served = snapshots.status(Date.now()).map(({ takenAt }) => takenAt);
   const kept = () =>
     ['chains', 'tokens'].map((name) => {
@@ -131,7 +118,7 @@ export async function stopGuarded({
 
 /** Ends a gateway, and starts another one with the same upstream, clock and settings, unless others are given. */
 export async function restart(before: GuardedGateway, options: GuardedOptions = {}): Promise<GuardedGateway> {
-  await stopGuarded(before);
+  await before.stop();
   const { upstream, clock, config } = before;
   return startGuarded({}, { upstream, clock, ...options, config: { ...config, ...options.config } });
 }

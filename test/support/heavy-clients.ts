@@ -2,10 +2,9 @@
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AtEnd } from './ends.js';
-import { isMissing } from './missing.js';
+import { type AtEnd, temporaryDirectory } from './ends.js';
 import { ROOT } from './readme.js';
-import { temporaryDirectory } from './temporary-files.js';
+import { isMissing } from './server-process.js';
 
 /** Time limit of a command, in milliseconds. Only a program that hangs takes longer, or one on a very busy machine. */
 const END_WITHIN_MS = 600_000;

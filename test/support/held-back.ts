@@ -1,7 +1,6 @@
 /** Makes a service whose rows are held back, without refreshes that contradict each other. */
 import type { Fetched, HeldBackFact, ListingRows, Service } from '../../src/domain/listing.js';
 
-/** The facts that are held back, by row. The key of a row is the `chainKey` of a chain or the `symbol` of a token. */
 export type HeldBackRows = Readonly<Record<string, readonly HeldBackFact[]>>;
 
 /** Wraps an upstream service so that these rows are held back. They then have no price. */

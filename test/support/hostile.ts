@@ -7,9 +7,8 @@ import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { type AtEnd, share } from './ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
-import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
-import { mainThreadMs, megabytesOf } from './process-facts.js';
+import { LIMITS_OF_PRODUCTION, mainThreadMs, megabytesOf } from './processes.js';
 import { sendHttp } from './send-http.js';
 
 /** A request. With a body it is sent by POST as JSON to `/graphql`, unless said otherwise. */
@@ -30,7 +29,6 @@ interface TargetOptions {
   /** Plans other answers of the upstream, before the gateway starts. The gateway need not become ready then. */
   readonly plan?: (upstream: FakeUpstream) => void;
   readonly env?: Record<string, string>;
-  /** Registers what ends the target. The default ends it after the test. */
   readonly atEnd?: AtEnd;
 }
 
@@ -122,10 +120,8 @@ function watch(address: string, pid: number | undefined) {
   const worst = {
     /** The most CPU time of the main thread between a request to `/live` and its answer, in milliseconds. */
     liveMs: 0,
-    /** The same for an operation whose response is cached. */
     cachedMs: 0,
     memoryMb: 0,
-    /** How many probes failed or got another status than 200. */
     failed: 0,
     probes: 0,
   };
@@ -178,7 +174,6 @@ function slowness(): number {
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
 
-/** Sends a request. Adds the CPU time of the main thread meanwhile to the answer, in milliseconds. */
 export async function costOf(target: Target, asked: Asked) {
   const before = target.cpuMs();
   const answer = await target.send(asked);

@@ -1,7 +1,6 @@
 /** Clients that ask a gateway all the time, and know the right answers from the rows of the upstream. */
 import type { GoodListings } from './faults.js';
 
-/** A query of a client, and the right data according to the rows of the upstream. */
 interface Question {
   readonly query: string;
   readonly variables?: object;
@@ -89,7 +88,6 @@ export function startLoad(
     while (!isOver) await ask();
   }
   if ('connections' in pace) for (let nth = 0; nth < pace.connections; nth++) askOneAfterTheOther();
-  /** Resolves when every question that was sent before has its answer. */
   const answers = () => Promise.all(inProgress);
   return {
     get answered() {
@@ -105,7 +103,6 @@ export function startLoad(
   };
 }
 
-/** Asks a question. Returns the fault in the answer; undefined if the answer is right. */
 async function failureOf(
   address: string,
   { query, variables, isNew }: Question,

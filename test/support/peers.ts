@@ -7,17 +7,12 @@ import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
-import {
-  createTestGateway,
-  defaultConfig,
-  type TestGateway,
-  type TestGatewayOptions,
-} from './test-gateway.js';
+import { createTestGateway, defaultConfig, type TestGateway, type TestOptions } from './test-gateway.js';
 
 /** Starts this many gateways. By default, the upstream's prices change in each response. The test's end ends them. */
-export async function startPeers(count: number, options: TestGatewayOptions & { redis?: TestRedis } = {}) {
+export async function startPeers(count: number, options: TestOptions & { redis?: TestRedis } = {}) {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
-  async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
+  async function join(others: TestOptions = {}): Promise<TestGateway> {
     const config = { upstreamRetries: 0, redisUrl: redis.url, ...rest.config, ...others.config };
     const gateway = await createTestGateway({ ...rest, upstream, ...others, config });
     gateway.snapshots.start();
@@ -29,7 +24,6 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
     upstream,
     gateways,
     join,
-    /** The full name of a key in Redis: the prefix of these gateways, and a name such as `tokens:snapshot`. */
     key: (name: string) => prefixOf(upstream.url) + name,
   };
 }
@@ -46,7 +40,6 @@ export async function snapshotOf(url: string, rows: readonly unknown[], takenAt:
   return { takenAt, text: text.toString() };
 }
 
-/** Starts an upstream whose token listing has another price, and so another digest, in each response. */
 export async function startMovingUpstream(): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream();
   upstream.plan('tokens', moving());
@@ -63,23 +56,17 @@ export function sources(count: number) {
 
 /** The same tokens, at another price in each answer. @param others further rows, which do not change */
 export function moving(others: readonly object[] = []): Answer {
-  return (response, request, nth) => {
+  return (_response, _request, usd) => {
     const tokens = SYMBOLS.map((symbol, index) =>
-      tokenRow(CHAIN, `0x${index + 1}`, { symbol, price: { usd: nth } }),
+      tokenRow(CHAIN, `0x${index + 1}`, { symbol, price: { usd } }),
     );
-    json({ tokens: [...tokens, ...others] })(response, request, nth);
+    return json({ tokens: [...tokens, ...others] });
   };
 }
 
-/** How many refreshes of a listing had this outcome, in all of these gateways together. */
 export function refreshes(gateways: readonly TestGateway[], listing: string, outcome: string): number {
   const ended = gateways.flatMap((gateway) => gateway.refreshes);
   return ended.filter((each) => each.listing === listing && each.outcome === outcome).length;
-}
-
-export function statusOf({ snapshots }: TestGateway) {
-  const [chains, tokens] = snapshots.status(Date.now());
-  return { chains, tokens };
 }
 
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {

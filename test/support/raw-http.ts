@@ -34,7 +34,6 @@ export async function openRaw(
   };
 }
 
-/** Sends raw bytes. Returns everything received until the connection ended. */
 export async function sendRaw(address: string, bytes: string): Promise<string> {
   const connection = await openRaw(address);
   const closed = once(connection.socket, 'close');

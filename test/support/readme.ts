@@ -13,14 +13,10 @@ interface Block {
   readonly text: string;
 }
 
-/** Languages of blocks that cannot be run. */
 const PICTURES = ['mermaid'];
 
 /** The paths of all READMEs and guides, from the project's folder. */
-export const readmes = (): readonly string[] => [
-  'README.md',
-  ...['.deploy', 'src', 'test'].flatMap(guidesIn),
-];
+export const readmes = () => ['README.md', ...['.deploy', 'src', 'test'].flatMap(guidesIn)];
 
 function guidesIn(folder: string): readonly string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {

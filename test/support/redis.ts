@@ -2,14 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { freePort } from './free-port.js';
-import { isMissing } from './missing.js';
-import { spawnKept } from './server-process.js';
+import { freePort } from './processes.js';
+import { isMissing, spawnKept } from './server-process.js';
 
-export const isRedisMissing = isMissing(
-  spawnSync('redis-server', ['--version']).status === 0,
-  'redis-server',
-);
+export const isRedisMissing = isMissing(spawnSync('redis-server', ['-v']).status === 0, 'redis-server');
 
 export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 

@@ -29,11 +29,7 @@ export function sendHttp(
 }
 
 /** Sends a request as a browser does. Unlike with `fetch`, the body of the response stays compressed. */
-export const getAsBrowser = (
-  address: string,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<Received> =>
+export const getAsBrowser = (address: string, path: string, headers: Record<string, string> = {}) =>
   sendHttp(`${address}${path}`, { headers: { accept: 'text/html,*/*;q=0.8', ...headers } });
 
 const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };

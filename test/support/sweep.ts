@@ -1,16 +1,10 @@
 /** An upstream with a network of routes, and a gateway that sweeps them. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import type { StoppedClock } from './clock.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
-import {
-  type Answered,
-  createTestGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-} from './test-gateway.js';
+import { createTestGateway, type TestGateway, type TestOptions } from './test-gateway.js';
 import { FRESH } from './test-server.js';
 
 /** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
@@ -31,7 +25,6 @@ function tokenOf(url = ''): string {
   return `${searchParams.get('srcChainKey')} ${searchParams.get('srcToken')}`;
 }
 
-/** Starts an upstream that lists the source tokens of the network and has its routes. */
 export async function startSweptUpstream(network: Network) {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
   const swept = {
@@ -39,14 +32,11 @@ export async function startSweptUpstream(network: Network) {
     asked: () => upstream.routesAsked().map(({ url }) => tokenOf(url)),
     /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
     planNetwork(next: Network, beside: readonly object[] = []) {
-      upstream.plan(
-        'tokens',
-        json({ tokens: [...Object.keys(next).map((token) => rowOf(token)), ...beside] }),
-      );
+      upstream.plan('tokens', json({ tokens: [...Object.keys(next).map((key) => rowOf(key)), ...beside] }));
       swept.planRoutes(routesOf(next));
     },
     planRoutes(routes: (token: string) => Answer) {
-      upstream.plan('routes', (...exchange) => routes(tokenOf(exchange[1].url))(...exchange));
+      upstream.plan('routes', (_response, { url }) => routes(tokenOf(url)));
     },
   };
   swept.planNetwork(network);
@@ -56,10 +46,7 @@ export async function startSweptUpstream(network: Network) {
 /** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */
 export const SWEEPING = { routesSweepMs: 200, ...FRESH, upstreamRetries: 0 } as const;
 
-export async function startSweeping(
-  upstream: FakeUpstream,
-  options: TestGatewayOptions = {},
-): Promise<TestGateway> {
+export async function startSweeping(upstream: FakeUpstream, options: TestOptions = {}) {
   const gateway = await createTestGateway({
     upstream,
     firstPauseMs: 10,
@@ -87,15 +74,11 @@ export const SOURCES = `query ($dstChainKey: String!, $dstToken: String!) {
   }
 }`;
 
-export function askSources(
-  { query }: TestGateway,
-  token: string,
-): Promise<Answered<{ sources: Sources | null }>> {
+export function askSources({ query }: TestGateway, token: string) {
   const [dstChainKey, dstToken] = token.split(' ');
-  return query(SOURCES, { dstChainKey, dstToken });
+  return query<{ sources: Sources | null }>(SOURCES, { dstChainKey, dstToken });
 }
 
-/** The sources as "chain address", or the codes of the errors. */
 export async function sourcesOf(gateway: TestGateway, token: string) {
   const { data, errors } = await askSources(gateway, token);
   if (errors) return errors.map(({ extensions }) => extensions?.code);
@@ -112,7 +95,6 @@ export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Prom
   }
 }
 
-/** Waits for this many requests, and advances the clock by this time in each round. */
 export const untilAsked = (
   { asked }: { readonly asked: () => readonly unknown[] },
   count: number,

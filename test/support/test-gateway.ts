@@ -14,7 +14,7 @@ import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/
 import { createMetrics } from '../../src/observability/metrics.js';
 import { until } from './clock.js';
 import type { AtEnd } from './ends.js';
-import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+import { type FakeAnswers, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 export interface Answered<Data> {
   readonly data?: Data;
@@ -31,12 +31,14 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
 }
 
-export interface TestGatewayOptions {
+export type Settings = Partial<Config>;
+
+export interface TestOptions {
   /** The upstream. Unless given, a fake one is started, with `listings` or else with the demo listings. */
   readonly upstream?: FakeUpstream;
-  readonly listings?: FakeListings;
+  readonly listings?: FakeAnswers;
   /** Settings that differ from the defaults. Unless set here, limits that a busy machine could reach are very high. */
-  readonly config?: Partial<Config>;
+  readonly config?: Settings;
   readonly firstPauseMs?: number;
   /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
@@ -80,7 +82,7 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
 
 export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
 
-export async function createTestGateway(options: TestGatewayOptions = {}) {
+export async function createTestGateway(options: TestOptions = {}) {
   const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
@@ -117,25 +119,38 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   async function query<Data = Record<string, never>>(query: string, variables?: object) {
     return (await (await post({ query, variables })).json()) as Answered<Data>;
   }
+  /** Refreshes both listings. Resolves when both refreshes have ended, successfully or not. */
+  async function refresh() {
+    const ended = (name: string) => refreshes.filter(({ listing }) => listing === name).length;
+    const [chains, tokens] = [ended('chains'), ended('tokens')];
+    // Two snapshots must not have the same `takenAt`, which is in milliseconds.
+    await sleep(2);
+    snapshots.refreshNow();
+    await until(async () => ended('chains') > chains && ended('tokens') > tokens);
+  }
   if (options.hasListings) await query('{ chains { name } tokens { name } }');
   return {
     gateway,
     snapshots,
+    listings() {
+      const [chains, tokens] = snapshots.status(Date.now());
+      return { chains, tokens };
+    },
     checkDependencies,
     upstream,
     metrics,
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
-    /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
+    refresh,
     refreshes: refreshes as readonly (typeof refreshes)[number][],
     logged,
+    linesWith: (text: string) => logged.filter(({ msg }) => msg.includes(text)),
     fetch,
     post,
     query,
   };
 }
 
-/** The response of GraphQL Yoga to a request, or a refusal. */
 export async function answerOf(gateway: Gateway, request: Request, client?: string): Promise<Response> {
   const { method, url, headers } = request;
   const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });
@@ -160,19 +175,6 @@ export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Dat
 
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
-}
-
-/** Refreshes both listings. Resolves when both refreshes have ended, successfully or not. */
-export async function refresh({
-  snapshots,
-  refreshes,
-}: Pick<TestGateway, 'snapshots' | 'refreshes'>): Promise<void> {
-  const ended = (name: string) => refreshes.filter(({ listing }) => listing === name).length;
-  const [chains, tokens] = [ended('chains'), ended('tokens')];
-  // Two snapshots must not have the same `takenAt`, which is in milliseconds.
-  await sleep(2);
-  snapshots.refreshNow();
-  await until(async () => ended('chains') > chains && ended('tokens') > tokens);
 }
 
 export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {

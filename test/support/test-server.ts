@@ -10,9 +10,8 @@ import {
   createTestGateway,
   createTestLog,
   defaultConfig,
-  refresh,
   type TestGateway,
-  type TestGatewayOptions,
+  type TestOptions,
 } from './test-gateway.js';
 
 export { hasZstd, plainOf, type Received };
@@ -24,12 +23,11 @@ export interface Asked {
   readonly operationName?: string;
   readonly method?: string;
   readonly headers?: Record<string, string | string[]>;
-  /** The body, in place of one made from the parts above. */
   readonly body?: string;
   readonly path?: string;
 }
 
-export interface TestServerOptions extends TestGatewayOptions {
+export interface TestServerOptions extends TestOptions {
   readonly clientLimit?: ClientLimit;
   /** The size of the response cache in bytes. With 1, nothing is cached. */
   readonly maxCacheBytes?: number;
@@ -42,7 +40,6 @@ export const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 /** With these settings each refresh is accepted at once, whatever has changed. Refreshes run only on request. */
 export const UNGUARDED = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 
-/** Starts a server for all tests of a file or `describe`. Call it there, not in a hook. */
 export const shareServer = (options: () => TestServerOptions | Promise<TestServerOptions>): TestServer =>
   share(async (atEnd) => startServer({ ...(await options()), atEnd }));
 
@@ -82,7 +79,6 @@ export async function startServer(options: TestServerOptions = {}) {
     ...gateway,
     address,
     ask,
-    /** Sends these requests one after the other. Returns how many were executed, and the bodies of the responses. */
     async countExecuted(...requests: Asked[]) {
       const before = executions;
       const bodies: string[] = [];
@@ -101,13 +97,12 @@ export function pathOf({ query, variables, operationName }: Asked): string {
   return `/graphql?${parameters}`;
 }
 
-/** Lets the upstream list these tokens, and waits until the gateway serves them. */
 export async function refreshWith(
-  gateway: Pick<TestGateway, 'snapshots' | 'refreshes' | 'upstream'>,
+  gateway: Pick<TestGateway, 'refresh' | 'upstream'>,
   tokens: readonly unknown[],
   chains: readonly unknown[] = demoChains,
 ): Promise<void> {
   gateway.upstream.plan('tokens', json({ tokens }));
   gateway.upstream.plan('chains', json({ chains }));
-  await refresh(gateway);
+  await gateway.refresh();
 }

@@ -1,25 +1,24 @@
 /** The token list fits the schema of Uniswap, counts the omitted tokens, is made once for each change, and has its version. */
-
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createTokenListHandler } from '../../src/token-list/handler.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
+import { checkedListOf, nextVersionByPackage, type TokenList, type Version } from '../support/copies.js';
 import { type FakeListings, json, stall, status } from '../support/fake-upstream.js';
-import { createTestGateway, refresh, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
+import { createTestGateway, type Settings, sampleOf } from '../support/test-gateway.js';
 import { refreshWith, UNGUARDED } from '../support/test-server.js';
-import { listOf, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
 
 const PATH = '/tokenlist.json';
 const SOLANA = { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] };
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 
-const serve = (listings: FakeListings = {}, config: TestGatewayOptions['config'] = {}) =>
+const serve = (listings: FakeListings = {}, config: Settings = {}) =>
   createTestGateway({ hasListings: true, listings, config: { ...UNGUARDED, ...config } });
 
 it('the token list is valid by the schema, and has the demo tokens of EVM chains but for natives', async () => {
   const gateway = await serve();
-  const list = await listOf(gateway);
+  const list = await checkedListOf(gateway);
   const evm = new Map(
     demoChains.flatMap((chain) => (chain.chainType === 'evm' ? [[chain.chainKey, chain.chainId]] : [])),
   );
@@ -67,7 +66,7 @@ it('the token list has only tokens of EVM chains with caip2, and says how many o
       ...['one', 'two', 'zero', 'solana', 'unlisted'].map((key) => tokenRow(key, address(1))),
     ],
   });
-  const list = await listOf(gateway);
+  const list = await checkedListOf(gateway);
   expect(list.tokens.map((token) => [token.address, token.symbol, token.logoURI])).toEqual([
     [address(1), '\u{1f41f}'.repeat(20), undefined],
     [address(2), '', undefined],
@@ -83,18 +82,18 @@ it('the token list has only tokens of EVM chains with caip2, and says how many o
 it('the token list has at most 10,000 tokens, as its schema says', async () => {
   const tokens = Array.from({ length: 10_002 }, (_, index) => tokenRow('a', address(index + 1)));
   const gateway = await serve({ chains: [chainRow('a')], tokens });
-  expect((await listOf(gateway)).tokens).toHaveLength(10_000);
+  expect((await checkedListOf(gateway)).tokens).toHaveLength(10_000);
   expect((await gateway.fetch(PATH)).headers.get('x-omitted-rows')).toBe('2');
 });
 
 it('the token list has the tokens of one chain, whatever the letter case of its key', async () => {
   const gateway = await serve();
-  const base = await listOf(gateway, `${PATH}?chainKey=base`);
+  const base = await checkedListOf(gateway, `${PATH}?chainKey=base`);
   expect(new Set(base.tokens.map(({ chainId }) => chainId))).toEqual(new Set([8453]));
-  const whole = await listOf(gateway);
+  const whole = await checkedListOf(gateway);
   expect(base.tokens).toEqual(whole.tokens.filter(({ chainId }) => chainId === 8453));
   expect(base.version).toEqual(whole.version);
-  expect(await listOf(gateway, `${PATH}?chainKey=BASE`)).toEqual(base);
+  expect(await checkedListOf(gateway, `${PATH}?chainKey=BASE`)).toEqual(base);
 });
 
 it('the token list refuses other chains and parameters', async () => {
@@ -167,7 +166,6 @@ it('the token list says when it is made from a stale listing', async () => {
 });
 
 const mixedCase = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
-/** A token that is in every listing, so that the list is never empty. */
 const ANCHOR = tokenRow('a', mixedCase(0));
 
 /** One change for each part of the version: a token is added, changed, removed. */
@@ -195,7 +193,6 @@ const token = fc
 const tokens = fc
   .uniqueArray(token, { maxLength: 6, selector: (row) => `${row.chainKey} ${row.address.toLowerCase()}` })
   .map((rows) => [ANCHOR, ...rows]);
-/** The chains. The chainId and the type of one chain change. */
 const chains = fc
   .record({ chainId: fc.constantFrom(8, 9), type: fc.constantFrom('evm', 'tron') })
   .map(({ chainId, type }) => [
@@ -219,7 +216,7 @@ it('the version of the token list is the one that the package of the schema give
     hasListings: true,
   });
   let served = { tokens: [ANCHOR] as readonly object[], chains: [chainRow('a')] as readonly object[] };
-  let before = await listOf(gateway);
+  let before = await checkedListOf(gateway);
   const parts = new Set<string>();
   const change = fc.oneof(
     { weight: 3, arbitrary: fc.record({ tokens }) },
@@ -231,11 +228,11 @@ it('the version of the token list is the one that the package of the schema give
       await refreshWith(gateway, served.tokens, served.chains);
       // The tokens of a refresh may be indexed before its changed chains, so refresh once more.
       if ('chains' in changed) await refreshWith(gateway, served.tokens, served.chains);
-      const after = await listOf(gateway);
+      const after = await checkedListOf(gateway);
       expect(after.version).toEqual(await expectedVersion(before, after));
       if ('tokens' in changed) {
         const isNew = JSON.stringify(after.version) !== JSON.stringify(before.version);
-        const { takenAt } = gateway.snapshots.status(Date.now())[1];
+        const { takenAt } = gateway.listings().tokens;
         expect(Date.parse(after.timestamp)).toBe(isNew ? takenAt : Date.parse(before.timestamp));
       }
       for (const part of ['major', 'minor', 'patch'] as const) {
@@ -252,10 +249,10 @@ it('the token list has the chainId of the chain listing, also while the token li
   const listings = { chains: [chainRow('a')], tokens: [ANCHOR] };
   const config = { ...UNGUARDED, upstreamRetries: 0 };
   const gateway = await createTestGateway({ hasListings: true, listings, config });
-  expect((await listOf(gateway)).tokens).toMatchObject([{ chainId: 7 }]);
+  expect((await checkedListOf(gateway)).tokens).toMatchObject([{ chainId: 7 }]);
   gateway.upstream.plan('tokens', status(404));
   gateway.upstream.plan('chains', json({ chains: [chainRow('a', { chainId: 8 })] }));
-  await refresh(gateway);
-  await expect.poll(async () => (await listOf(gateway)).tokens).toMatchObject([{ chainId: 8 }]);
-  expect((await listOf(gateway)).version).toEqual({ major: 2, minor: 0, patch: 0 });
+  await gateway.refresh();
+  await expect.poll(async () => (await checkedListOf(gateway)).tokens).toMatchObject([{ chainId: 8 }]);
+  expect((await checkedListOf(gateway)).version).toEqual({ major: 2, minor: 0, patch: 0 });
 });

@@ -1,8 +1,7 @@
 /** A logoUrl of the upstream is served only as an address that a page may load. */
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
-import { startFakeUpstream } from '../support/fake-upstream.js';
+import { startFakeSuccessor, startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const SERVED: readonly [sent: string, served: string][] = [

@@ -13,7 +13,7 @@ async function seenOf(name: string) {
     nativeCurrency: { chainKey: name, name, symbol: name, decimals: 18, address: name },
   };
   const others = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] };
-  const { query, upstream, snapshots, metrics, logged } = await createTestGateway({
+  const { query, upstream, listings, snapshots, metrics, logged } = await createTestGateway({
     listings: {
       chains: [chain, ...others.chains],
       tokens: [tokenRow(name, name, { symbol: name, name }), ...others.tokens],
@@ -51,7 +51,7 @@ async function seenOf(name: string) {
   // A refresh compares rows with such names, and reports a difference.
   upstream.plan('chains', json({ chains: [{ ...chain, chainId: 8 }, ...others.chains] }));
   snapshots.refreshNow();
-  await expect.poll(() => snapshots.status(Date.now())[0].heldBackRows).toBe(1);
+  await expect.poll(() => listings().chains.heldBackRows).toBe(1);
   const lines = logged.filter(({ fact }) => fact === 'chainId').map(({ time: _time, ...line }) => line);
   const [series] = (await metrics.expose()).text.match(/^gateway_held_back_rows\{.*chainId.*/m) ?? [];
 
@@ -82,11 +82,11 @@ it.each(NAMES)('a chain and a token that are called %s work like others', async 
 });
 
 it('odd names of fields in rows, of aliases and of operations do no harm', async () => {
-  const { query, snapshots, upstream } = await createTestGateway();
+  const { query, listings, upstream } = await createTestGateway();
   const row = JSON.stringify(tokenRow('a', '0x1')).replace('{', '{"__proto__":{"price":1},"constructor":{},');
   const bad = `{"__proto__":${JSON.stringify(tokenRow('a', '0x2'))}}`;
   upstream.plan('tokens', text(`{"__proto__":null,"tokens":[${row},${bad}]}`));
   const answer = await query('query constructor { constructor: tokens { toString: address } }');
   expect(answer.data).toEqual({ constructor: [{ toString: '0x1' }] });
-  expect(snapshots.status(Date.now())[1].rejectedRows).toBe(1);
+  expect(listings().tokens.rejectedRows).toBe(1);
 });

@@ -4,7 +4,7 @@ import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { json, text } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, refresh } from '../support/test-gateway.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const GOOD_CHAIN = chainRow('good');
 const ETHER = { chainKey: 'x', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
@@ -107,10 +107,10 @@ it('bad rows are logged once, however often they are sent, and again if others a
   const listings = { chains: [GOOD_CHAIN], tokens: rows };
   const gateway = await createTestGateway({ hasListings: true, listings });
   const lines = () => gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows')).length;
-  for (let times = 0; times < 3; times++) await refresh(gateway);
+  for (let times = 0; times < 3; times++) await gateway.refresh();
   expect(lines()).toBe(1);
   gateway.upstream.plan('tokens', json({ tokens: [...rows].reverse() }));
-  await refresh(gateway);
+  await gateway.refresh();
   expect(lines()).toBe(2);
 });
 
@@ -151,9 +151,9 @@ it.each([
   ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
   ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
 ])('a first listing %s', async (_name, tokens, state) => {
-  const { query, snapshots } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
+  const { query, listings } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
   const answer = await query('{ tokens { symbol } }');
-  const { lastFailure, ...status } = snapshots.status(Date.now())[1];
+  const { lastFailure, ...status } = listings().tokens;
   expect(status.state).toBe(state);
   if (state === 'FRESH') return;
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
@@ -175,12 +175,12 @@ const ENVELOPES: [string, string][] = [
 ];
 
 it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
-  const { query, snapshots, upstream } = await createTestGateway();
+  const { query, listings, upstream } = await createTestGateway();
   upstream.plan('tokens', text(body));
   const answer = await query('{ tokens { symbol } chain(chainKey: "base") { name } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
   expect(answer.data).toEqual({ tokens: null, chain: { name: 'Base' } });
-  expect(snapshots.status(Date.now())[1].state).toBe('EMPTY');
+  expect(listings().tokens.state).toBe('EMPTY');
 });
 
 it('a response of routes is served without the bad rows, which are logged, and refused if all of its rows are bad', async () => {

@@ -3,14 +3,17 @@ import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import {
-  type FakeSuccessorListings,
+  type Answer,
+  type FakeUpstream,
+  json,
+  late,
   NEXT_TOKEN,
   paged,
+  pageTokenOf,
   startFakeSuccessor,
-  tokenOf,
-} from '../support/fake-successor.js';
-import { type Answer, type FakeUpstream, json, late, status } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, isAtLeast, type TestGatewayOptions } from '../support/test-gateway.js';
+  status,
+} from '../support/fake-upstream.js';
+import { codesOf, createTestGateway, isAtLeast, type Settings } from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { chainKey address } }';
 
@@ -29,13 +32,10 @@ const pageSaying = (pagination: unknown, address = '0x1', headers: Record<string
   json({ tokens: [token('a', address)], pagination }, headers);
 
 function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void {
-  upstream.plan('tokens', (response, request, nth) =>
-    (tokenOf(request.url) ? further : first)(response, request, nth),
-  );
+  upstream.plan('tokens', (_response, { url }) => (pageTokenOf(url) ? further : first));
 }
 
-/** A whole gateway with the successor as its upstream, which has one chain and one token unless others are given. */
-async function serve(listings: FakeSuccessorListings = {}, config: TestGatewayOptions['config'] = {}) {
+async function serve(listings: Parameters<typeof startFakeSuccessor>[0] = {}, config: Settings = {}) {
   return createTestGateway({
     upstream: await startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings }),
     config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
@@ -137,10 +137,10 @@ it.each<[pagination: unknown, message?: string]>([
 
 it('pages are followed until a page is named again, which is logged; the pages so far are used', async () => {
   const { query, logged, upstream } = await serve();
-  upstream.plan('tokens', (response, request, nth) => {
-    const next: Record<string, string> = { one: 'two', two: 'one' };
-    pageSaying({ nextToken: next[tokenOf(request.url) ?? ''] ?? 'one' }, `0x${nth}`)(response, request, nth);
-  });
+  const next: Record<string, string> = { one: 'two', two: 'one' };
+  upstream.plan('tokens', (_response, { url }, nth) =>
+    pageSaying({ nextToken: next[pageTokenOf(url) ?? ''] ?? 'one' }, `0x${nth}`),
+  );
   const { data } = await query<Rows>(TOKENS);
   expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3']);
   expect(upstream.count('tokens')).toBe(3);
@@ -151,7 +151,7 @@ it('pages are followed until a page is named again, which is logged; the pages s
 
 it('pages may be a hundred, but not more', async () => {
   const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
-  const { query, snapshots, upstream } = await serve();
+  const { query, listings, snapshots, upstream } = await serve();
   upstream.plan('tokens', paged('tokens', rows, 1));
   const answer = await query(TOKENS);
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
@@ -161,7 +161,7 @@ it('pages may be a hundred, but not more', async () => {
   expect(upstream.count('tokens')).toBe(100);
   upstream.plan('tokens', paged('tokens', rows.slice(1), 1));
   snapshots.refreshNow();
-  await expect.poll(() => snapshots.status(Date.now())[1].rows).toBe(100);
+  await expect.poll(() => listings().tokens.rows).toBe(100);
 });
 
 it('pages of one answer may together have as many bytes as the limit, but no more', async () => {
@@ -185,10 +185,10 @@ it.each<[string, Answer, string]>([
   ['gets HTTP 422', status(422), 'UPSTREAM_STATUS'],
   ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
 ])('pages are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
-  const { query, snapshots, upstream } = await serve({}, { tokensFreshMs: 20 });
+  const { query, listings, upstream } = await serve({}, { tokensFreshMs: 20 });
   const before = await query(TOKENS);
   planPages(upstream, pageSaying({ nextToken: 'more' }, '0x2'), fault);
-  await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe(code);
+  await expect.poll(() => listings().tokens.lastFailure?.code).toBe(code);
   expect(await query(TOKENS)).toEqual(before);
 });
 

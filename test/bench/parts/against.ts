@@ -3,24 +3,13 @@ import type { Load } from '../load.js';
 import { end, startGateway, type Target } from '../processes.js';
 import { contestTable, type Part } from '../report.js';
 import { type Contest, checkEqual, entry, runRounds } from '../rounds.js';
-import {
-  asNewDocuments,
-  byKey,
-  entities,
-  LARGE,
-  ofChain,
-  oneToken,
-  repeated,
-  SMALL,
-  searchMix,
-  withNewVariables,
-} from '../workloads.js';
+import * as workloads from '../workloads.js';
 
 export const against: Part = async (bench) => {
   const root = process.env.BENCH_AGAINST;
   if (!root) throw new Error('Expected the folder of another checkout, built, as BENCH_AGAINST');
   const gateways = new Map<number, readonly [own: Target, other: Target]>();
-  for (const listed of [SMALL, LARGE]) {
+  for (const listed of [workloads.SMALL, workloads.LARGE]) {
     const own = await startGateway(bench.upstream, { listed });
     gateways.set(listed, [own, await startGateway(bench.upstream, { listed, root })]);
   }
@@ -39,16 +28,17 @@ export const against: Part = async (bench) => {
       ],
     });
   }
-  for (const { name, listed, ...load } of repeated) {
+  for (const { name, listed, ...load } of workloads.repeated) {
     const [own, other] = gateways.get(listed) ?? [];
     if (own && other) await checkEqual(load.bodies, own, other);
     add(name, listed, () => load);
   }
-  const { bodies, connections } = ofChain;
-  const documents = [0, 1, 2, 3].map(() => asNewDocuments(bodies));
-  add('new document', SMALL, (nth) => ({ connections, next: documents[nth] ?? (() => '') }));
-  for (const kind of [oneToken, byKey, entities, searchMix, withNewVariables(ofChain)]) {
-    add(`${kind.name}, new variables`, LARGE, (nth) => ({ connections, next: kind.series(nth) }));
+  const { bodies, connections } = workloads.ofChain;
+  const documents = [0, 1, 2, 3].map(() => workloads.asNewDocuments(bodies));
+  add('new document', workloads.SMALL, (nth) => ({ connections, next: documents[nth] ?? (() => '') }));
+  const { lookUps, searchMix, withNewVariables } = workloads;
+  for (const kind of [...lookUps, searchMix, withNewVariables(workloads.ofChain)]) {
+    add(`${kind.name}, new variables`, workloads.LARGE, (nth) => ({ connections, next: kind.series(nth) }));
   }
   await runRounds(contests, bench);
   await end(...[...gateways.values()].flat());

@@ -37,7 +37,6 @@ The last columns: how many times as good as this server the gateway is; for "bar
   };
 };
 
-/** Stores the gateway's answers in the bare server, with their content type. */
 async function teach(bare: Target, gateway: Target, bodies: readonly string[]): Promise<void> {
   const like = await send(gateway.url, { method: 'POST', headers: HEADERS, body: bodies[0] ?? '' });
   const answers: [string, string][] = [];

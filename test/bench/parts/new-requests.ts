@@ -2,29 +2,15 @@
 import { end, startGateway, startServer, type Target } from '../processes.js';
 import { contestTable, cpuGoal, type Part } from '../report.js';
 import { type Bench, type Contest, checkEqual, entry, runRounds } from '../rounds.js';
-import {
-  asNewDocuments,
-  byKey,
-  chainNames,
-  entities,
-  LARGE,
-  longList,
-  type NewVariables,
-  ofChain,
-  oneToken,
-  SMALL,
-  wholeList,
-  withNewVariables,
-} from '../workloads.js';
+import * as workloads from '../workloads.js';
 
 const CHECKED = 8;
 const CHECKED_SERIES = 9;
 /** The goal: during all measurements of known documents, the upstream gets at most this many requests. */
 const MOST_REFRESHES = 40;
 
-/** Measures the gateway beside another server, which gets requests of the same kind. */
 async function contestOf(
-  { name, connections, series }: NewVariables,
+  { name, connections, series }: workloads.NewVariables,
   gateway: Target,
   rival: Target,
 ): Promise<Contest> {
@@ -44,12 +30,12 @@ async function startAll({ upstream }: Bench, listed: number) {
 }
 
 export const misses: Part = async (bench) => {
-  const { gateway, mercurius } = await startAll(bench, LARGE);
-  const byHand = await startServer('hand-written', 'hand-written', bench.upstream, LARGE);
+  const { gateway, mercurius } = await startAll(bench, workloads.LARGE);
+  const byHand = await startServer('hand-written', 'hand-written', bench.upstream, workloads.LARGE);
   const contests: Contest[] = [];
-  for (const kind of [oneToken, byKey, entities]) contests.push(await contestOf(kind, gateway, byHand));
-  for (const kind of [ofChain, longList]) {
-    contests.push(await contestOf(withNewVariables(kind), gateway, mercurius));
+  for (const kind of workloads.lookUps) contests.push(await contestOf(kind, gateway, byHand));
+  for (const kind of [workloads.ofChain, workloads.longList]) {
+    contests.push(await contestOf(workloads.withNewVariables(kind), gateway, mercurius));
   }
   await runRounds(contests, bench);
   await end(gateway, byHand, mercurius);
@@ -72,10 +58,10 @@ export const misses: Part = async (bench) => {
 };
 
 export const documents: Part = async (bench) => {
-  const { gateway, mercurius } = await startAll(bench, SMALL);
+  const { gateway, mercurius } = await startAll(bench, workloads.SMALL);
   const contests: Contest[] = [];
-  for (const { bodies, ...kind } of [chainNames, ofChain, wholeList]) {
-    const next = asNewDocuments(bodies);
+  for (const { bodies, ...kind } of [workloads.chainNames, workloads.ofChain, workloads.wholeList]) {
+    const next = workloads.asNewDocuments(bodies);
     contests.push(await contestOf({ ...kind, series: () => next }, gateway, mercurius));
   }
   await runRounds(contests, bench);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMicrosOf } from '../../support/process-facts.js';
+import { cpuMicrosOf } from '../../support/processes.js';
 import { ask } from '../load.js';
 import { end, requestsOf, startGateway, type Target } from '../processes.js';
 import { type Part, shown, table } from '../report.js';
@@ -18,7 +18,6 @@ const SIZES = [
   // No service lists so many tokens, so the gateway need not be fast here.
   { listed: 100_000, refreshes: 2, goalMs: 1000 },
 ];
-const FRESH_MS = 1000;
 const WATCH_MS = 30_000;
 const POLL_MS = 100;
 const HEAD = [
@@ -34,11 +33,7 @@ const HEAD = [
 export const refresh: Part = async ({ upstream }) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const { REDIS_URL } = process.env;
-  const settings = {
-    TOKENS_FRESH_MS: String(FRESH_MS),
-    SNAPSHOT_DIR: folder,
-    ...(REDIS_URL ? { REDIS_URL } : {}),
-  };
+  const settings = { TOKENS_FRESH_MS: '1000', SNAPSHOT_DIR: folder, ...(REDIS_URL ? { REDIS_URL } : {}) };
   const rows: string[][] = [];
   const goals = [];
   try {
@@ -86,7 +81,6 @@ function requestsTo({ url }: Target, listed: number): () => Promise<void> {
   };
 }
 
-/** Watches a probed gateway until this many refreshes have ended, or until the time limit. */
 async function watchLoop(upstream: Target, gateway: Target, wanted: number, meanwhile: () => Promise<void>) {
   await blocks(gateway);
   const began = performance.now();

@@ -1,5 +1,5 @@
 /** The part of the bench that measures the time from the start of the process to the first answer. */
-import { megabytesOf } from '../../support/process-facts.js';
+import { megabytesOf } from '../../support/processes.js';
 import { end, startGateway } from '../processes.js';
 import { type Part, shown, table } from '../report.js';
 import { median, tell } from '../rounds.js';

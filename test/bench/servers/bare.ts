@@ -1,8 +1,6 @@
 /** The simplest server on `node:http`: it finds stored bytes by the text of the request, and sends them. */
-import { createServer } from 'node:http';
-import { serve } from './serve.js';
+import { serveBodies } from './serve.js';
 
-/** The answers of this server, which it gets as JSON by a PUT request. */
 export interface BareAnswers {
   readonly contentType: string;
   readonly answers: readonly (readonly [requestBody: string, answer: string])[];
@@ -11,22 +9,15 @@ export interface BareAnswers {
 let contentType = '';
 const answers = new Map<string, Buffer>();
 
-serve(
-  createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString();
-      if (request.method === 'PUT') {
-        const put = JSON.parse(text) as BareAnswers;
-        contentType = put.contentType;
-        for (const [body, answer] of put.answers) answers.set(body, Buffer.from(answer));
-        response.end();
-        return;
-      }
-      const answer = answers.get(text);
-      const headers = { 'content-type': contentType, 'content-length': answer?.byteLength ?? 0 };
-      response.writeHead(answer ? 200 : 404, headers).end(answer);
-    });
-  }),
-);
+serveBodies((text, { method }, response) => {
+  if (method === 'PUT') {
+    const put = JSON.parse(text) as BareAnswers;
+    contentType = put.contentType;
+    for (const [body, answer] of put.answers) answers.set(body, Buffer.from(answer));
+    response.end();
+    return;
+  }
+  const answer = answers.get(text);
+  const headers = { 'content-type': contentType, 'content-length': answer?.byteLength ?? 0 };
+  response.writeHead(answer ? 200 : 404, headers).end(answer);
+});

@@ -3,9 +3,8 @@
  * parses the request, finds the rows in Maps, builds the answer as an object, and sends it as JSON:
  * `hand-written.js <upstream>`.
  */
-import { createServer } from 'node:http';
 import type { RawToken } from '../../fixtures/demo.js';
-import { readRows, serve } from './serve.js';
+import { readRows, serveBodies } from './serve.js';
 
 type TokenKey = Pick<RawToken, 'chainKey' | 'address'>;
 interface Variables extends TokenKey {
@@ -63,23 +62,17 @@ const operations: Readonly<Record<string, (variables: Variables) => object>> = {
   }),
 };
 
-serve(
-  createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { operationName, variables } = JSON.parse(Buffer.concat(chunks).toString()) as {
-        readonly operationName: string;
-        readonly variables: Variables;
-      };
-      const operation = operations[operationName];
-      if (!operation) {
-        response.writeHead(404).end();
-        return;
-      }
-      const body = Buffer.from(JSON.stringify({ data: operation(variables) }));
-      const contentType = 'application/graphql-response+json; charset=utf-8';
-      response.writeHead(200, { 'content-type': contentType, 'content-length': body.byteLength }).end(body);
-    });
-  }),
-);
+serveBodies((text, _request, response) => {
+  const { operationName, variables } = JSON.parse(text) as {
+    readonly operationName: string;
+    readonly variables: Variables;
+  };
+  const operation = operations[operationName];
+  if (!operation) {
+    response.writeHead(404).end();
+    return;
+  }
+  const body = Buffer.from(JSON.stringify({ data: operation(variables) }));
+  const contentType = 'application/graphql-response+json; charset=utf-8';
+  response.writeHead(200, { 'content-type': contentType, 'content-length': body.byteLength }).end(body);
+});

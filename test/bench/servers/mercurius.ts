@@ -16,10 +16,7 @@ const { chains, tokens, chainByKey } = await readRows(process.argv[2] ?? '');
 const byChain = new Map(
   chains.map(({ chainKey }) => [chainKey, tokens.filter((token) => token.chainKey === chainKey)]),
 );
-const NATIVE = new Set([
-  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
-  '0x0000000000000000000000000000000000000000',
-]);
+const NATIVE = new Set(['e', '0'].map((digit) => `0x${digit.repeat(40)}`));
 /** The same time for all prices, because the true times would cost this server more. */
 const startedAt = new Date().toISOString();
 const ids = new Map<object, string>();

@@ -1,5 +1,5 @@
 /** Serves a server of the bench for as long as the bench runs, and reads the rows of the upstream. */
-import type { Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RawChain, RawToken } from '../../fixtures/demo.js';
 
@@ -7,6 +7,18 @@ import type { RawChain, RawToken } from '../../fixtures/demo.js';
 export function serve(server: Server): void {
   process.once('disconnect', () => process.exit());
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+}
+
+/** Serves the answers of a function that gets the whole body of each request. */
+export function serveBodies(
+  answer: (body: string, request: IncomingMessage, response: ServerResponse) => void,
+) {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => answer(Buffer.concat(chunks).toString(), request, response));
+  });
+  serve(server);
 }
 
 export async function readRows(address: string) {

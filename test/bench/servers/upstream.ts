@@ -7,7 +7,6 @@ import { createServer } from 'node:http';
 import { listingsOf } from '../workloads.js';
 import { serve } from './serve.js';
 
-/** Requests by asker, then by listing. */
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 const counts: Record<string, Record<string, number>> = {};
@@ -19,7 +18,6 @@ function bodyOf(listed: number, isMoving: boolean, listing: string): string {
   const body =
     bodies.get(key) ?? JSON.stringify({ [listing]: listingsOf(listed)[listing as 'chains' | 'tokens'] });
   bodies.set(key, body);
-  // Another price in the first row that has a price.
   return isMoving ? body.replace(/"usd":[\d.]+/, `"usd":${1 + ++nth / 1000}`) : body;
 }
 

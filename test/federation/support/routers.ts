@@ -4,11 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { AtEnd } from '../../support/ends.js';
-import { freePort } from '../../support/free-port.js';
 import { post, startGatewayProcess } from '../../support/gateway-process.js';
-import { isMissing } from '../../support/missing.js';
 import { startAround } from '../../support/open-gateway.js';
-import { startServerProcess } from '../../support/server-process.js';
+import { freePort } from '../../support/processes.js';
+import { isMissing, startServerProcess } from '../../support/server-process.js';
 import { startStatsSubgraph } from './stats-subgraph.js';
 
 const HOME = fileURLToPath(new URL('..', import.meta.url));
@@ -18,11 +17,9 @@ const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
 
 export const areRoutersMissing = isMissing(ARE_INSTALLED, `composers and routers (${INSTALL})`);
 
-/** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
   readonly address: string;
   readonly output: () => string;
-  /** The proxy in front of the gateway, whose address routers use. */
   readonly gateway: CountingProxy;
   readonly stats: { readonly url: string };
 }
@@ -52,7 +49,6 @@ export async function runScript(name: string, ...args: readonly string[]): Promi
   return stdout;
 }
 
-/** The supergraph that Mesh composes with the configuration of the guide. */
 export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
   // Inside the folder of the packages, so that the recipe can import them.
   const folder = mkdtempSync(`${PACKAGES}node_modules/.mesh-`);
@@ -86,12 +82,7 @@ export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{
   return { url: `${address}/graphql` };
 }
 
-async function startServing(
-  name: string,
-  port: number,
-  args: readonly string[],
-  atEnd: AtEnd,
-): Promise<string> {
+async function startServing(name: string, port: number, args: readonly string[], atEnd: AtEnd) {
   const env = { PATH: process.env.PATH ?? '', NODE_ENV: 'production' };
   const address = `http://127.0.0.1:${port}`;
   const server = { name, command: [process.execPath, ...args], cwd: PACKAGES, env };
@@ -132,7 +123,6 @@ async function startCountingProxy(target: string, atEnd: AtEnd) {
   }, atEnd);
   return {
     url,
-    /** The requests since the last call. */
     passed() {
       const since = passed;
       passed = [];

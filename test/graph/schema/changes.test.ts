@@ -4,12 +4,7 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { json } from '../../support/fake-upstream.js';
 import { blockOf } from '../../support/readme.js';
-import {
-  createTestGateway,
-  dataOf,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../../support/test-gateway.js';
+import { createTestGateway, dataOf, type Settings, type TestGateway } from '../../support/test-gateway.js';
 import { refreshWith, UNGUARDED } from '../../support/test-server.js';
 
 const CHAINS = [chainRow('a'), chainRow('b')];
@@ -39,7 +34,7 @@ async function changes({ query }: Asked, document: string, since: string | null)
 const tokenChanges = (gateway: Asked, since: string | null = null) => changes(gateway, TOKEN_CHANGES, since);
 const chainChanges = (gateway: Asked, since: string | null = null) => changes(gateway, CHAIN_CHANGES, since);
 
-const serve = (tokens: readonly object[], config: TestGatewayOptions['config'] = {}) =>
+const serve = (tokens: readonly object[], config: Settings = {}) =>
   createTestGateway({
     listings: { chains: CHAINS, tokens },
     config: { ...UNGUARDED, ...config },
@@ -82,7 +77,7 @@ it('changes of the tokens do not include a listing that is held back', async () 
   const { cursor } = await tokenChanges(gateway);
   gateway.upstream.plan('tokens', json({ tokens: [token(1, { decimals: 18 })] }));
   gateway.snapshots.refreshNow();
-  await expect.poll(() => gateway.snapshots.status(Date.now())[1].isHeldBack).toBe(true);
+  await expect.poll(() => gateway.listings().tokens.isHeldBack).toBe(true);
   expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, changed: [], removedIds: [] });
 });
 

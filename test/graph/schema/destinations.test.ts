@@ -8,8 +8,8 @@ import {
   codesOf,
   dataOf,
   defaultConfig,
+  type Settings,
   type TestGateway,
-  type TestGatewayOptions,
 } from '../../support/test-gateway.js';
 import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
 
@@ -29,7 +29,7 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-async function serve(routes: Answer | readonly object[] = ROUTES, config: TestGatewayOptions['config'] = {}) {
+async function serve(routes: Answer | readonly object[] = ROUTES, config: Settings = {}) {
   const server = await startServer({ config });
   server.upstream.plan('routes', typeof routes === 'function' ? routes : json({ tokens: routes }));
   return { ...server, routesAsked: server.upstream.routesAsked };
@@ -42,7 +42,6 @@ const ROUTES = [
   tokenRow('base', '0xb2'),
 ];
 
-/** The routes above as a client sees them, without the source chain. */
 const GROUPS = [
   {
     ...{ chainKey: 'base', chain: { name: 'Base' } },
@@ -81,7 +80,7 @@ it('destinations of a token that a stale listing lacks are the upstream’s; nul
   let routes: readonly object[] = [];
   const fresh = { tokensFreshMs: 60_000, chainsFreshMs: 60_000, destinationsFreshMs: 1 };
   const config = { ...fresh, upstreamRetries: 0 };
-  const gateway = await serve((...given) => json({ tokens: routes })(...given), config);
+  const gateway = await serve(() => json({ tokens: routes }), config);
   await gateway.query('{ tokens { name } }');
   clock.advance(61_000);
   const late = { srcChainKey: 'ethereum', srcToken: '0x123' };

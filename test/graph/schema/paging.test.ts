@@ -36,11 +36,7 @@ const pageOf = async ({ query }: TestGateway, variables: object): Promise<Connec
 
 const serve = (tokens: readonly object[]) => createTestGateway({ listings: { tokens } });
 
-async function pagesOf(
-  from: TestGateway,
-  variables: object,
-  between = async () => {},
-): Promise<Connection[]> {
+async function pagesOf(from: TestGateway, variables: object, between = async () => {}) {
   const pages: Connection[] = [];
   let after: string | null = null;
   do {
@@ -72,11 +68,7 @@ it('pages have the cursors of their first and last token, and continue after any
   const afterThird = await pageOf(gateway, { query: 'usdc', first: 2, after: pages[0]?.edges[2]?.cursor });
   expect(afterThird.edges).toEqual(pages[0]?.edges.slice(3, 5));
   const empty = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null };
-  expect(await pageOf(gateway, { query: 'no such token' })).toEqual({
-    totalCount: 0,
-    edges: [],
-    pageInfo: empty,
-  });
+  expect(await pageOf(gateway, { query: 'no such' })).toEqual({ totalCount: 0, edges: [], pageInfo: empty });
   expect(await pageOf(gateway, { query: 'usdc', after: pages.at(-1)?.pageInfo.endCursor })).toMatchObject({
     edges: [],
     pageInfo: { ...empty, hasPreviousPage: true },

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { type Answer, json, status } from '../../support/fake-upstream.js';
 import { SEARCH, searchIn } from '../../support/searches.js';
-import { codesOf, type TestGateway, type TestGatewayOptions } from '../../support/test-gateway.js';
+import { codesOf, type Settings, type TestGateway } from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
 const HEX = '0x00000000000000000000000000000000000000';
@@ -17,7 +17,6 @@ const LISTED = [
   tokenRow('c', `${HEX}C1`, { symbol: 'USDC', name: 'USD Coin', isBridgeable: false }),
   tokenRow('c', `${HEX}C2`, { symbol: 'WETH', name: 'Wrapped Ether' }),
 ];
-/** Routes with a row on the source chain, a row that is not listed, and a row with another name than in the listing. */
 const ROUTES = [
   tokenRow('a', `${HEX}A2`, { symbol: 'USDT' }),
   tokenRow('b', `${HEX}b2`, { symbol: 'USDT', name: 'Another name' }),
@@ -28,7 +27,7 @@ const ROUTES = [
 
 const CHAINS = ['a', 'b', 'c'].map((key) => chainRow(key));
 
-async function serve(config: TestGatewayOptions['config'] = {}, routes: Answer = json({ tokens: ROUTES })) {
+async function serve(config: Settings = {}, routes: Answer = json({ tokens: ROUTES })) {
   const server = await startServer({ listings: { chains: CHAINS, tokens: LISTED }, config });
   server.upstream.plan('routes', routes);
   return { ...server, routesAsked: () => server.upstream.routesAsked().length };

@@ -11,7 +11,6 @@ import { createTestGateway } from '../../support/test-gateway.js';
 import { refreshWith, startServer, UNGUARDED } from '../../support/test-server.js';
 
 const HEX = '0x00000000000000000000000000000000000000';
-/** Rows of kinds that the demo listing does not have. */
 const ODD_TOKENS = [
   tokenRow('ethereum', `${HEX}a1`, { symbol: 'ARB', name: 'Arbitrum' }),
   tokenRow('base', `${HEX}a2`, { symbol: '₿TCx', name: 'Bitcoin of another kind' }),
@@ -270,7 +269,6 @@ it('a search puts the native asset first by the address of the native currency, 
   };
   for (const [native, address] of Object.entries({ '': '0x2', '0x1': '0x1', '0x3': '0x2' })) {
     if (native) await refreshWith(server, tokens, withNative(native));
-    // The third response to each query is cached.
     for (const query of ['', '', '', 'usdc', 'usdc', 'usdc'])
       await expect.poll(() => first(query)).toBe(address);
   }

@@ -1,7 +1,6 @@
 /** Generates raw bytes that are no usual HTTP request, such as broken heads, chunks and pipelines. */
 import fc from 'fast-check';
-import { type Header, headOf, type RawBytes } from './exchange.js';
-import { among, many, oddText, size, times, weighted } from './values.js';
+import { among, type Header, headOf, many, oddText, type RawBytes, size, times, weighted } from './values.js';
 
 const BODY = '{"query":"{ chains { chainKey } }"}';
 const postHead = (...more: readonly Header[]) =>
@@ -108,7 +107,6 @@ const manyAtOnce: fc.Arbitrary<RawBytes> = pipelined.map((all) => ({
   isCut: false,
   answersAtLeast: all.length + 1,
 }));
-/** The client disconnects during a request, or during the answer to an expensive one. */
 const cutOff: fc.Arbitrary<RawBytes> = fc
   .tuple(dear, fc.constantFrom(1, 1, 0.9, 0.5, 0.1))
   .map(([bytes, share]) => ({

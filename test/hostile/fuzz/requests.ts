@@ -4,9 +4,10 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type Operation, operationsOf } from '../../support/generated-operations.js';
 import { hostileDocument, mutated } from './documents.js';
-import { bytesOf, type Header, type PlainRequest } from './exchange.js';
 import {
   among,
+  bytesOf,
+  type Header,
   jsonOf,
   many,
   nested,
@@ -14,6 +15,7 @@ import {
   oddText,
   oddValue,
   opaque,
+  type PlainRequest,
   representation,
   size,
   times,

@@ -7,15 +7,14 @@ import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { generatedListings } from '../../fixtures/rows.js';
 import { json } from '../../support/fake-upstream.js';
 import { startTarget } from '../../support/hostile.js';
-import { isIdle, megabytesOf } from '../../support/process-facts.js';
+import { isIdle, megabytesOf } from '../../support/processes.js';
 import { openRaw } from '../../support/raw-http.js';
 import { plainOf, type Received, sendHttp } from '../../support/send-http.js';
-import type { Exchange, PlainRequest, RawBytes } from './exchange.js';
+import type { Exchange, PlainRequest, RawBytes } from './values.js';
 
 const HOUR = '3600000';
 /** After this time an answer counts as lost, in milliseconds. The gateway itself ends connections only after 30 s. */
 const ANSWER_WITHIN_MS = 25_000;
-/** The time between sending and cutting the connection, so that some bytes have been read. */
 const CUT_AFTER_MS = 2;
 
 /** All codes but INTERNAL_SERVER_ERROR, which is always a fault. */
@@ -25,7 +24,6 @@ const CODES: ReadonlySet<unknown> = new Set(Object.keys(codes));
 interface Outcome {
   readonly faults: readonly string[];
   readonly statuses: readonly number[];
-  /** CPU time of the main thread from sending to the last answer, in milliseconds. */
   readonly cpuMs: number;
 }
 
@@ -53,15 +51,14 @@ export async function openSession(tokenCount: number, missing?: 'chains' | 'toke
   });
   const { child, address, upstream } = target;
   const routes = json({ tokens: tokens.slice(0, 50) });
-  upstream.plan('routes', (...asked) => {
+  upstream.plan('routes', () => {
     // The fake upstream stores each request. There are very many here, so they are removed.
     upstream.seen.length = 0;
-    routes(...asked);
+    return routes;
   });
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
 
-  /** Lines of the log that must not occur, and other output. */
   const complaints: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     let rest = '';
@@ -170,7 +167,6 @@ export async function openSession(tokenCount: number, missing?: 'chains' | 'toke
   };
 }
 
-/** The JSON documents in a body. @throws Error if the body is not what its content type says */
 function documentsOf(answer: Received): readonly unknown[] {
   // An answer to HEAD has no body.
   if (answer.body.byteLength === 0) return [];

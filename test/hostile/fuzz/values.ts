@@ -1,7 +1,6 @@
-/** Generators of odd names, texts, values and sizes. Hostile requests are made from them. */
+/** Generators of odd names, texts, values and sizes for hostile requests, and the exchanges that are made from them. */
 import fc from 'fast-check';
 
-/** One of several arbitraries, with its probability in proportion to the weight. */
 export const weighted = <Value>(weight: number, arbitrary: fc.Arbitrary<Value>) => ({ weight, arbitrary });
 
 const USUAL_SIZE = 20_000;
@@ -20,14 +19,12 @@ export const many = <Item>(max: number, item: fc.Arbitrary<Item>): fc.Arbitrary<
 export const times = <Item>(count: number, make: (nth: number) => Item): Item[] =>
   Array.from({ length: count }, (_, nth) => make(nth));
 
-/** The text `core` between `depth` opening texts and as many closing texts. */
 export const nested = (depth: number, open: string, core: string, close: string): string =>
   open.repeat(depth) + core + close.repeat(depth);
 
 const words = (text: string) => fc.constantFrom(...text.split(' '));
 export const among = (texts: string): fc.Arbitrary<string> => fc.constantFrom(...texts.split('|'));
 
-/** Names that have a special meaning in JavaScript or GraphQL. */
 export const oddName = words(
   'constructor __proto__ prototype toString valueOf hasOwnProperty __defineGetter__ __typename __schema __type then length toJSON null true on fragment query id errors data extensions _ __ _entities',
 );
@@ -79,7 +76,6 @@ export function jsonOf(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(/"@raw:([^"]*)"/g, '$1');
 }
 
-/** An id or a cursor that an attacker who knows the format could forge. */
 export const opaque: fc.Arbitrary<string> = fc
   .tuple(
     fc
@@ -127,3 +123,41 @@ export const representation: fc.Arbitrary<unknown> = fc.oneof(
   ),
   weighted(1, fc.constantFrom(null, 5, 'nope', [], [[]], {})),
 );
+
+export type Header = readonly [name: string, value: string];
+
+/** One request that any HTTP client could send. In all texts each character is one byte. */
+export interface PlainRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly Header[];
+  readonly body?: string;
+}
+
+/** Bytes for a new connection, in the parts in which they are sent. Each character is one byte. */
+export interface RawBytes {
+  readonly writes: readonly string[];
+  readonly isCut: boolean;
+  readonly answersAtLeast: number;
+}
+
+export type Exchange = PlainRequest | RawBytes;
+
+/** The text with one character for each of its bytes in UTF-8. */
+export const bytesOf = (text: string | Buffer): string => Buffer.from(text).toString('latin1');
+
+export function headOf(method: string, target: string, headers: readonly Header[]): string {
+  const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`)];
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+const MAX_SHOWN = 4_000;
+
+export function reported<Sent extends Exchange>(exchange: Sent): Sent {
+  const [all, name] =
+    'writes' in exchange
+      ? [exchange.writes.join(''), `raw bytes, ${exchange.isCut ? 'then cut off' : 'then half-closed'}`]
+      : [headOf(exchange.method, exchange.target, exchange.headers) + (exchange.body ?? ''), 'request'];
+  const text = () => `${name}, ${all.length} bytes: ${JSON.stringify(all.slice(0, MAX_SHOWN))}`;
+  return { ...exchange, [fc.toStringMethod]: text };
+}

@@ -4,8 +4,8 @@ import { beforeAll, expect, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, launchBrowser } from '../../support/browser.js';
 import { afterTests } from '../../support/ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.js';
-import { fixedLimits } from '../../support/fixed-limits.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
+import { fixedLimits } from '../../support/processes.js';
 
 export const PHONE = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
 const DESKTOP = { width: 1280, height: 720 };

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { json, status } from '../../support/fake-upstream.js';
-import { freePort } from '../../support/free-port.js';
 import { ask, startGatewayProcess } from '../../support/gateway-process.js';
+import { freePort } from '../../support/processes.js';
 import {
   hasFocus,
   holdRequests,

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow, USDC, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { json } from '../../support/fake-upstream.js';
-import { fixedLimits } from '../../support/fixed-limits.js';
 import { ask } from '../../support/gateway-process.js';
+import { fixedLimits } from '../../support/processes.js';
 import {
   copied,
   hasFocus,

@@ -4,30 +4,22 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock, stopDate, untilCachesSeeTheTime } from '../../support/clock.js';
 import { type Answer, first, json, reset, status } from '../../support/fake-upstream.js';
-import {
-  codesOf,
-  createTestGateway,
-  isAtLeast,
-  type TestGatewayOptions,
-} from '../../support/test-gateway.js';
+import { codesOf, createTestGateway, isAtLeast, type Settings } from '../../support/test-gateway.js';
 
 const addressOf = (index: number) => `0x${(index + 100).toString(16)}`;
 const LISTED = Array.from({ length: 500 }, (_, index) => tokenRow('a', addressOf(index)));
 const GOOD = json({ tokens: LISTED });
-/** An open breaker stops all requests for this long (milliseconds). */
 const OPEN_MS = 2000;
-/** After this time, failed routes are requested again (milliseconds). */
 const PAIR_PAUSE_MS = 5_001;
 
-/** Answers requests whose URL contains one of these texts, and other requests with `others`. */
 const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
-  (response, request, nth) =>
-    (texts.some((each) => request.url?.includes(each)) ? answer : others)(response, request, nth);
+  (_response, { url }) =>
+    texts.some((each) => url?.includes(each)) ? answer : others;
 const allWith = (code: string, count: number) => Array.from({ length: count }, () => code);
 
 /** A gateway for tests of routes. Its listings stay fresh during the test, unless `config` says otherwise. */
-async function serve(config: TestGatewayOptions['config'] = {}) {
+async function serve(config: Settings = {}) {
   const gateway = await createTestGateway({
     listings: { chains: [chainRow('a')], tokens: LISTED },
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
@@ -149,7 +141,7 @@ it('a breaker that is opened by listings stops routes, too, with the same code',
 it.each([500, 403])('routes that fail with HTTP %i do not stop refreshes', async (code) => {
   // The breaker of routes stays open.
   stopClock();
-  const { upstream, routeCode, routeCodes, breakers, snapshots } = await serve({ chainsFreshMs: 100 });
+  const { upstream, routeCode, routeCodes, breakers, listings } = await serve({ chainsFreshMs: 100 });
   upstream.plan('tokens', status(code));
   await routeCodes(6);
   expect(await breakers()).toEqual(['closed', 'open']);
@@ -160,7 +152,7 @@ it.each([500, 403])('routes that fail with HTTP %i do not stop refreshes', async
     await sleep(5);
   }
   expect(await breakers()).toEqual(['closed', 'open']);
-  await expect.poll(() => snapshots.status(Date.now())[0].takenAt).toBeGreaterThan(openSince);
+  await expect.poll(() => listings().chains.takenAt).toBeGreaterThan(openSince);
 });
 
 it('routes that fail for one token do not stop the routes from other tokens, however often they are requested', async () => {
@@ -179,10 +171,10 @@ it('routes that fail for one token do not stop the routes from other tokens, how
 });
 
 it('routes that fail for many unlisted tokens while the listing is stale do not stop those from listed tokens', async () => {
-  const { upstream, codeOfPair, routeCode, breakers, snapshots } = await serve({ tokensFreshMs: 50 });
+  const { upstream, codeOfPair, routeCode, breakers, listings } = await serve({ tokensFreshMs: 50 });
   upstream.plan('tokens', status(404));
   upstream.plan('routes', forUrls(['0xbad'], status(500)));
-  await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  await expect.poll(() => listings().tokens.state, { interval: 10 }).toBe('STALE');
   for (let nth = 0; nth < 8; nth++) expect(await codeOfPair(`0xbad${nth}`)).toBe('UPSTREAM_STATUS');
   expect(await breakers()).toEqual(['closed', 'closed']);
   expect(await routeCode()).toBeUndefined();
@@ -205,11 +197,11 @@ it.each<[string, Answer, number]>([
 });
 
 it('Retry-After for routes from an unlisted token stops only routes from unlisted tokens', async () => {
-  const { upstream, codeOfPair, routeCode, snapshots, routes } = await serve({ tokensFreshMs: 50 });
+  const { upstream, codeOfPair, routeCode, listings, routes } = await serve({ tokensFreshMs: 50 });
   const pause = status(429, { 'retry-after': '600' });
   upstream.plan('tokens', status(404));
   upstream.plan('routes', forUrls(['0xbad'], pause));
-  await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  await expect.poll(() => listings().tokens.state, { interval: 10 }).toBe('STALE');
   for (const address of ['0xbad1', '0xbad2', '0xbad3'])
     expect(await codeOfPair(address)).toBe('UPSTREAM_RATE_LIMITED');
   expect(routes()).toHaveLength(1);
@@ -232,10 +224,10 @@ it('Retry-After for routes stops all routes and no listing; requests wait throug
 });
 
 it('Retry-After for a listing stops every request of the process', async () => {
-  const { upstream, routeCode, snapshots, routes } = await serve();
+  const { upstream, routeCode, listings, snapshots, routes } = await serve();
   upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
   snapshots.refreshNow();
-  await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
+  await expect.poll(() => listings().chains.lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
   const [, refused] = upstream.seen.filter(({ path }) => path === 'chains');
   expect(await routeCode()).toBeUndefined();
   expect(routes()).toHaveLength(1);
@@ -267,10 +259,10 @@ it('Retry-After for one token stops other routes for at most half a minute, and 
 });
 
 it('an upstream that is gone gets a request after a minute, then after growing pauses, which a success ends', async () => {
-  const { upstream, snapshots, query, logged, codeOfPair } = await serve();
+  const { upstream, listings, snapshots, query, logged, codeOfPair } = await serve();
   const clock = stopClock();
   upstream.plan('tokens', status(410));
-  const failedAt = () => snapshots.status(Date.now())[1].lastFailure?.at ?? 0;
+  const failedAt = () => listings().tokens.lastFailure?.at ?? 0;
   const refresh = () => snapshots.refreshOnRequest();
   const asked = upstream.count('tokens');
   await refresh();
@@ -292,11 +284,11 @@ it('an upstream that is gone gets a request after a minute, then after growing p
     await refresh();
     expect(upstream.count('tokens'), `${seconds} s`).toBe(asked + 2 + index);
   }
-  expect(snapshots.status(Date.now())[1].isGone).toBe(true);
+  expect(listings().tokens.isGone).toBe(true);
   clock.advance(3_600_000);
   upstream.plan('tokens', GOOD);
   await refresh();
-  expect(snapshots.status(Date.now())[1].isGone).toBe(false);
+  expect(listings().tokens.isGone).toBe(false);
   upstream.plan('tokens', status(410));
   await refresh();
   const again = upstream.count('tokens');
@@ -325,7 +317,7 @@ it('an upstream that is gone gets a request at once when the operator asks for a
 });
 
 it('an upstream that is gone only for routes still gets all requests', async () => {
-  const { upstream, routeCodes, snapshots, from } = await serve();
+  const { upstream, routeCodes, listings, snapshots, from } = await serve();
   upstream.plan('tokens', status(410));
   const asked = from();
   expect(await routeCodes(8)).toEqual(allWith('UPSTREAM_GONE', 8));
@@ -333,6 +325,6 @@ it('an upstream that is gone only for routes still gets all requests', async () 
   upstream.plan('tokens', GOOD);
   snapshots.refreshNow();
   await expect.poll(() => upstream.count('tokens')).toBe(10);
-  expect(snapshots.status(Date.now())[1].lastFailure).toBeNull();
+  expect(listings().tokens.lastFailure).toBeNull();
   expect(await routeCodes(2)).toEqual([undefined, undefined]);
 });

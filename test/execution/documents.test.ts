@@ -1,5 +1,6 @@
-/** The validation rules that are merged into one visitor give the errors that graphql-js gives. */
+/** Documents are validated as by graphql-js, with all rules in one visitor, and are cached from their second request on. */
 import {
+  buildSchema,
   type DocumentNode,
   extendSchema,
   NoSchemaIntrospectionCustomRule,
@@ -9,17 +10,15 @@ import {
   validate,
 } from 'graphql';
 import { expect, it } from 'vitest';
-import { mergedRules } from '../../src/execution/documents.js';
+import { createDocuments, mergedRules } from '../../src/execution/documents.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 
-/** A schema with subscriptions, to which one of the rules applies. */
 const schema = extendSchema(
   withFederation(ownSchema),
   parse('type Subscription { a: Int b: Int } extend schema { subscription: Subscription }'),
 );
 
-/** For each rule, a document that breaks it. */
 const INVALID: Readonly<Record<string, string>> = {
   ExecutableDefinitionsRule: '{ __typename } type X @a @a { x: Y @a @a }',
   SingleFieldSubscriptionsRule: 'subscription S { a b }',
@@ -70,4 +69,17 @@ it.each(RULES.map(({ name }) => name))('the merged rules give the errors of %s l
 it('the merged rules stop after the same number of errors', () => {
   const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
   expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
+});
+
+const LIMITS = { maxDepth: 12, maxAliases: 30, maxQueryTokens: 2_000, introspection: true };
+const long = (query: string) => `${query} #${'x'.repeat(90_000)}`;
+
+it('a document is cached from its second request on, and stays cached while others are sent once or are long', () => {
+  const { accepted } = createDocuments(buildSchema('type Query { a: Int }'), LIMITS);
+  expect(accepted('{ a }')?.isLasting).toBe(false);
+  const known = accepted('{ a }');
+  expect(known?.isLasting).toBe(true);
+  for (let nth = 0; nth < 400; nth++) accepted(nth % 2 ? `{ a # ${nth}\n}` : `{ unknown${nth} }`);
+  for (const query of ['{ b }', '{ b }', '{ a }', '{ a }']) accepted(long(query));
+  expect(accepted('{ a }')?.document).toBe(known?.document);
 });
