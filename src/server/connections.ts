@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import { createFloodLimit } from '../observability/request-log.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 
@@ -154,23 +155,15 @@ const CUT_MESSAGES = {
 
 export type CutReason = keyof typeof CUT_MESSAGES;
 
-/** `detail` is logged only if the log gets a line about this cut. */
+/** Counts a cut, and logs it. In a flood, only some lines are written, each with its own `detail`. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
 
-const LOG_EVERY_MS = 60_000;
-
-/** Logs at most one line a minute for each reason, with the count since the last line: an attack must not fill the log. */
 export function createCutReport(log: Logger, metrics?: Pick<Metrics, 'connectionCut'>): CutReport {
-  const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();
+  const write = createFloodLimit((line: { readonly reason: CutReason }) =>
+    log.warn(line, CUT_MESSAGES[line.reason]),
+  );
   return (reason, detail) => {
     metrics?.connectionCut(reason);
-    const state = states.get(reason) ?? { unlogged: 0, nextLineAt: 0 };
-    states.set(reason, state);
-    state.unlogged++;
-    const now = performance.now();
-    if (now < state.nextLineAt) return;
-    log.warn({ reason, count: state.unlogged, ...detail }, CUT_MESSAGES[reason]);
-    state.unlogged = 0;
-    state.nextLineAt = now + LOG_EVERY_MS;
+    write(reason, { reason, ...detail });
   };
 }
