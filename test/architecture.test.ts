@@ -62,6 +62,7 @@ const PACKAGES = table(`
   prom-client: observability
   @opentelemetry/api: tracing
   proxy-addr: config/values http/client-address
+  ipaddr.js: http/client-address
   @modelcontextprotocol/server: mcp
   graphql: execution gateway graph mcp path-answers plugins yoga server/response-cache
   @pothos/core: graph/schema

@@ -22,10 +22,10 @@ export type GatewaySettings = Partial<
 
 /** Settings that accept other forms than the text of an environment variable. */
 interface OwnForms {
-  /** Such as `20`, `'20/100'` or `{ perSecond: 20, burst: 100 }`. */
-  readonly rateLimit?: number | string | { readonly perSecond: number; readonly burst: number } | undefined;
-  /** The path of the file, the parsed content of the file, or a map of texts by id. */
-  readonly trustedDocuments?: string | object | ReadonlyMap<string, string> | undefined;
+  /** Such as `20` or `'20/100'`. */
+  readonly rateLimit?: number | string | undefined;
+  /** The path of the file, or its parsed content. */
+  readonly trustedDocuments?: string | object | undefined;
 }
 
 /**
@@ -53,7 +53,7 @@ export function checkSettings(
 /** @throws SettingError if the value is invalid */
 function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown {
   if (key === ('trustedDocuments' satisfies keyof OwnForms) && typeof value === 'object' && value !== null) {
-    return documentsIn(value instanceof Map ? Object.fromEntries(value) : value, 'a value');
+    return documentsIn(value, 'a value');
   }
   // For other settings an empty list is refused below, since it has no clear meaning.
   if (EMPTY_LISTS.some((each) => each === key) && Array.isArray(value) && value.length === 0) return [];
@@ -66,9 +66,7 @@ function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown
 
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.join(',');
-  if (typeof value !== 'object' || value === null) return String(value).trim();
-  if ('perSecond' in value && 'burst' in value) return `${value.perSecond}/${value.burst}`;
-  return JSON.stringify(value);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value).trim();
 }
 
 function withKeys(message: string): string {

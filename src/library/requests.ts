@@ -30,8 +30,7 @@ export class FetchExchange extends Exchange {
     this.url = pathname + search;
     const isAddress = given !== undefined && isIP(given) > 0;
     const forwardedFor = this.header('x-forwarded-for');
-    const forwarded = isAddress ? findClient(given, forwardedFor) : undefined;
-    this.client = forwarded ?? (isAddress ? clientOf(given) : given);
+    this.client = isAddress ? findClient(given, forwardedFor) : given;
     this.isForwarded = isAddress && forwardedFor !== undefined && this.client === clientOf(given);
   }
 

@@ -1,8 +1,8 @@
-/** Decides which requests get a line in the log, and writes it. */
+/** Decides which requests get a line in the log, and writes it. Limits the lines that clients can cause. */
 import type { Config } from '../config/config.js';
 import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger/logger.js';
-import type { CacheResult, Executor } from './request-metrics.js';
+import { type CacheResult, type Executor, outcomeOf } from './request-metrics.js';
 
 const SLOW_REQUEST_MS = 1_000;
 
@@ -27,59 +27,53 @@ interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
   readonly client?: string | undefined;
   readonly bytes?: number | undefined;
   readonly ms: number;
-  /** How many requests the line stands for. Absent for one. */
-  readonly count?: number | undefined;
 }
 
 /** A longer path is cut: a client has made it up. */
 const MAX_PATH_LENGTH = 200;
-/** Often enough to show the client, seldom enough not to fill the log. */
-const REFUSALS_EVERY_MS = 1_000;
-/** Beyond this number, the refused requests of all other clients are counted together. */
-const MAX_REFUSED_CLIENTS = 1_000;
-/** The key of the other clients. No client has this address. */
-const OTHERS = '\n';
+/** Often enough to show an attack, seldom enough not to fill the log. */
+const LINE_EVERY_MS = 1_000;
 
 /**
- * A client's first request that is refused or has status 4xx gets a line at once. The next ones get one line a second
- * together: with the facts of the last one, and their number.
+ * Limits lines that clients can cause in any number: the first line of a key is written at once, then one line a second,
+ * the newest, with the number of all as `count`. There must be few keys.
  */
+export function createFloodLimit<Line extends object>(
+  write: (line: Line & { readonly count?: number }) => void,
+) {
+  /** By key: the newest line, and how many there were since the last one that was written. */
+  const recent = new Map<string, { newest: Line; count: number }>();
+
+  function writeNow(key: string, line: Line, count = 1): void {
+    write(count === 1 ? line : { ...line, count });
+    const state = { newest: line, count: 0 };
+    recent.set(key, state);
+    const writeNext = () => {
+      recent.delete(key);
+      if (state.count > 0) writeNow(key, state.newest, state.count);
+    };
+    setTimeout(writeNext, LINE_EVERY_MS).unref();
+  }
+
+  return (key: string, line: Line): void => {
+    const state = recent.get(key);
+    if (state) {
+      state.newest = line;
+      state.count++;
+    } else writeNow(key, line);
+  };
+}
+
 export function createRequestLog(log: Logger, logRequests: Config['logRequests'], basePath = '') {
   const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
-  /** By client: the last refused request, and how many there were since the last line. */
-  const refused = new Map<string, { last: RequestLine; count: number }>();
+  const writeRefused = createFloodLimit(write);
 
-  function writeNow(line: RequestLine): void {
+  function write(line: RequestLine): void {
     const { status, codes = [], path } = line;
     const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
     const written = path.length > MAX_PATH_LENGTH ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
     log[quietPaths.has(path) ? 'debug' : isInternal ? 'warn' : 'info'](written, 'Answered');
-  }
-
-  function writeCounted(): void {
-    for (const [client, { last, count }] of refused) {
-      if (count === 0) refused.delete(client);
-      else {
-        writeNow(count === 1 ? last : { ...last, count });
-        refused.set(client, { last, count: 0 });
-      }
-    }
-    if (refused.size > 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
-  }
-
-  function writeRefused(line: RequestLine): void {
-    const { client = '' } = line;
-    const key = refused.has(client) || refused.size < MAX_REFUSED_CLIENTS ? client : OTHERS;
-    const before = refused.get(key);
-    if (before) {
-      before.count++;
-      before.last = line;
-      return;
-    }
-    writeNow(line);
-    if (refused.size === 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
-    refused.set(key, { last: line, count: 0 });
   }
 
   return (line: RequestLine): void => {
@@ -87,7 +81,7 @@ export function createRequestLog(log: Logger, logRequests: Config['logRequests']
     const isRefused = cache === 'refused' || (status >= 400 && status < 500);
     const isNotable = isRefused || status >= 500 || codes.length > 0 || ms >= SLOW_REQUEST_MS;
     if (!logsAll && (logRequests === 'none' || !isNotable)) return;
-    if (isRefused) writeRefused(line);
-    else writeNow(line);
+    if (isRefused) writeRefused(codes.length > 0 ? outcomeOf(status, codes) : String(status), line);
+    else write(line);
   };
 }

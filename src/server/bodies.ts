@@ -36,7 +36,7 @@ export interface ReadBody {
  */
 export function readBody(
   request: IncomingMessage,
-  connection: Pick<Connection, 'reserve' | 'cut' | 'onCut'>,
+  connection: Connection,
   { maxBodyBytes, budget }: { readonly maxBodyBytes: number; readonly budget: ByteBudget },
   done: (read: ReadBody) => void,
 ) {
@@ -51,7 +51,7 @@ export function readBody(
 
   function reserve(capacity: number): void {
     release?.();
-    release = connection.reserve(budget, request, capacity, () => {
+    release = budget.reserve(connection, request, capacity, () => {
       if (isDone) return connection.cut('request_bytes');
       connection.onCut('request_bytes');
       refusal = TOO_MANY_REQUEST_BYTES;
@@ -145,7 +145,7 @@ export function sendBody(
     response.prependOnceListener('finish', () => response.setTimeout(0));
     // Counts whole buffers: small bodies can share a buffer, which stays in memory until all of them are gone.
     const releases = parts.map(({ buffer }) =>
-      connection.reserve(budget, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
+      budget.reserve(connection, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
     );
     response.once('close', () => {
       clearTimeout(deadline);

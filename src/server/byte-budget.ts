@@ -4,34 +4,25 @@ import { clientWithMost } from '../scheduling/fair-queue.js';
 /** Returns reserved bytes. Further calls do nothing. */
 export type Release = () => void;
 
-interface Reservation {
+/** A connection with its reservations. Call all `releases` at its end. */
+export interface Holder {
   readonly client: string;
-  readonly buffer: object;
-  readonly bytes: number;
-  readonly onEvict: () => void;
+  readonly releases: Set<Release>;
 }
 
-/** A set of reservations, the oldest first, and the bytes of their buffers. A buffer counts once. */
+/** The bytes of reserved buffers. A buffer with several reservations counts once. */
 class Holdings {
   bytes = 0;
-  readonly reservations = new Set<Reservation>();
+  /** Each evicts a reservation. The oldest is the first. */
+  readonly evictions = new Set<() => void>();
   readonly #uses = new Map<object, number>();
 
-  add(reservation: Reservation): void {
-    const { buffer, bytes } = reservation;
-    const uses = this.#uses.get(buffer) ?? 0;
-    if (uses === 0) this.bytes += bytes;
-    this.#uses.set(buffer, uses + 1);
-    this.reservations.add(reservation);
-  }
-
-  remove(reservation: Reservation): boolean {
-    if (!this.reservations.delete(reservation)) return false;
-    const { buffer, bytes } = reservation;
-    const uses = this.#uses.get(buffer) ?? 0;
-    if (uses > 1) this.#uses.set(buffer, uses - 1);
-    else if (this.#uses.delete(buffer)) this.bytes -= bytes;
-    return true;
+  change(buffer: object, bytes: number, by: 1 | -1): void {
+    const before = this.#uses.get(buffer) ?? 0;
+    const uses = before + by;
+    if (uses === 0) this.#uses.delete(buffer);
+    else this.#uses.set(buffer, uses);
+    if (before === 0 || uses === 0) this.bytes += by * bytes;
   }
 }
 
@@ -42,34 +33,38 @@ export function createByteBudget(maxBytes: number) {
   const all = new Holdings();
   const byClient = new Map<string, Holdings>();
 
-  function remove(reservation: Reservation): void {
-    if (!all.remove(reservation)) return;
-    const ofClient = byClient.get(reservation.client);
-    ofClient?.remove(reservation);
-    if (ofClient?.reservations.size === 0) byClient.delete(reservation.client);
-  }
-
   return {
     /**
-     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: it harms only itself. A
-     * buffer with several reservations counts once.
+     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: it harms only itself.
      *
      * @param onEvict called at most once, when the reservation is evicted; its bytes are already returned then
      */
-    reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release {
-      const reservation = { client, buffer, bytes, onEvict };
-      const ofClient = byClient.get(client) ?? new Holdings();
-      byClient.set(client, ofClient);
-      ofClient.add(reservation);
-      all.add(reservation);
+    reserve({ client, releases }: Holder, buffer: object, bytes: number, onEvict: () => void): Release {
+      const own = byClient.get(client) ?? new Holdings();
+      const change = (by: 1 | -1) => {
+        for (const holdings of [all, own]) holdings.change(buffer, bytes, by);
+      };
+      const release = () => {
+        if (!releases.delete(release)) return;
+        own.evictions.delete(evict);
+        change(-1);
+        if (own.evictions.size === 0) byClient.delete(client);
+      };
+      const evict = () => {
+        release();
+        onEvict();
+      };
+      byClient.set(client, own);
+      own.evictions.add(evict);
+      releases.add(release);
+      change(1);
       while (all.bytes > maxBytes) {
         const [, most] = clientWithMost(byClient, (holdings) => holdings.bytes) ?? [];
-        const [oldest] = most?.reservations ?? [];
-        if (!oldest) break;
-        remove(oldest);
-        oldest.onEvict();
+        const [evictOldest] = most?.evictions ?? [];
+        if (!evictOldest) break;
+        evictOldest();
       }
-      return () => remove(reservation);
+      return release;
     },
     get bytes() {
       return all.bytes;

@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import { createFloodLimit } from '../observability/request-log.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
-import type { ByteBudget, Release } from './byte-budget.js';
+import type { Holder, Release } from './byte-budget.js';
 
 /** A connection with more pipelined requests is cut: each takes memory until it is answered. Browsers pipeline none. */
 const MAX_UNANSWERED = 100;
@@ -24,7 +25,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     const siblings = byClient.get(client);
     siblings?.delete(connection);
     if (siblings?.size === 0) byClient.delete(client);
-    connection.releaseAll();
+    for (const release of connection.releases) release();
   }
 
   function track(socket: Socket): Connection {
@@ -66,14 +67,15 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 }
 
 /** One connection, its requests in progress, and its reservations of memory. */
-export class Connection {
+export class Connection implements Holder {
   readonly client: string;
   /** Whether the head of a request was complete. */
   hasBegun = false;
   /** The response to the newest request, until it is sent: an idle connection must not keep a request in memory. */
   #newest: ServerResponse | undefined;
   #hasFailed = false;
-  readonly #releases = new Set<Release>();
+  /** Return what this connection has reserved. Its end calls them. */
+  readonly releases = new Set<Release>();
   #waiting = 0;
   /** One function for all responses: a new one for each would make a cache hit some per cent slower. */
   readonly #forget = () => {
@@ -99,21 +101,6 @@ export class Connection {
     response.once('close', () => this.#waiting--);
     if (this.#waiting > MAX_UNANSWERED) this.cut('pipelining');
     return earlier;
-  }
-
-  /** Reserves bytes of a budget. The end of the connection releases them. */
-  reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Release {
-    const returnBytes = budget.reserve(this.client, buffer, bytes, onEvict);
-    const release = () => {
-      this.#releases.delete(release);
-      returnBytes();
-    };
-    this.#releases.add(release);
-    return release;
-  }
-
-  releaseAll(): void {
-    for (const release of this.#releases) release();
   }
 
   /**
@@ -154,23 +141,15 @@ const CUT_MESSAGES = {
 
 export type CutReason = keyof typeof CUT_MESSAGES;
 
-/** `detail` is logged only if the log gets a line about this cut. */
+/** Counts a cut, and logs it. In a flood, only some lines are written, each with its own `detail`. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
 
-const LOG_EVERY_MS = 60_000;
-
-/** Logs at most one line a minute for each reason, with the count since the last line: an attack must not fill the log. */
 export function createCutReport(log: Logger, metrics?: Pick<Metrics, 'connectionCut'>): CutReport {
-  const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();
+  const write = createFloodLimit((line: { readonly reason: CutReason }) =>
+    log.warn(line, CUT_MESSAGES[line.reason]),
+  );
   return (reason, detail) => {
     metrics?.connectionCut(reason);
-    const state = states.get(reason) ?? { unlogged: 0, nextLineAt: 0 };
-    states.set(reason, state);
-    state.unlogged++;
-    const now = performance.now();
-    if (now < state.nextLineAt) return;
-    log.warn({ reason, count: state.unlogged, ...detail }, CUT_MESSAGES[reason]);
-    state.unlogged = 0;
-    state.nextLineAt = now + LOG_EVERY_MS;
+    write(reason, { reason, ...detail });
   };
 }

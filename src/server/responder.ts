@@ -45,7 +45,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, maxQueryTokens, gateway);
   metrics.watchCache(cache.size);
-  const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
+  const limit = clientLimit && createOperationLimit(clientLimit, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
   /** By cache key: executions that began at once. By cache key and client: those that had to wait for their turn. */
   const executing = new Map<string, Promise<void>>();
@@ -259,33 +259,23 @@ function isSingleJson({ status, headers }: PlainResponse): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers['content-type'] ?? '');
 }
 
-/** Creates the function that counts an operation, and returns a refusal if its client has exceeded the limit. */
-function createOperationLimit(
-  limit: ClientLimit,
-  trustedProxies: Config['trustedProxies'],
-  metrics: Pick<Metrics, 'rateLimited'>,
-  log: Logger,
-) {
-  const forwarded = trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY;
-  /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
-  const warnings = new Set([forwarded, UNKNOWN_CLIENT]);
+const MANY_CLIENTS =
+  'RATE_LIMIT refused a request, and perhaps many clients count as one. Behind a reverse proxy, set TRUSTED_PROXIES to its address, and let it add the address of each client to X-Forwarded-For. In the library, call fetch(request, { client }) with the address of the connection';
 
+/** Creates the function that counts an operation, and returns a refusal if its client has exceeded the limit. */
+function createOperationLimit(limit: ClientLimit, metrics: Pick<Metrics, 'rateLimited'>, log: Logger) {
+  let hasWarned = false;
   return async ({ client, isForwarded }: Exchange): Promise<Refusal | undefined> => {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
     metrics.rateLimited(client ?? '');
-    const warning = client === undefined ? UNKNOWN_CLIENT : isForwarded ? forwarded : '';
-    if (warnings.delete(warning)) log.warn({ client }, warning);
+    if (!hasWarned && (client === undefined || isForwarded)) {
+      hasWarned = true;
+      log.warn({ client }, MANY_CLIENTS);
+    }
     return refusal(limit, waitMs);
   };
 }
-
-const NO_TRUSTED_PROXY =
-  'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then';
-const UNTRUSTED_PROXY =
-  'RATE_LIMIT refused a request whose X-Forwarded-For could not be used. If the client of this line is a proxy of yours and is not in TRUSTED_PROXIES, add it. If it is in TRUSTED_PROXIES, it sends no address of its client in that header';
-const UNKNOWN_CLIENT =
-  'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection';
 
 /** The name of the only policy in the `RateLimit` headers. */
 const POLICY = '"operations"';

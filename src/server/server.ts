@@ -109,7 +109,7 @@ function createHttpServer(options: HttpServerOptions, handle: (exchange: NodeExc
     const { rawHeaders, url = '' } = request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);
-    const release = connection.reserve(bodies.budget, exchange, bytes, () => connection.cut('request_bytes'));
+    const release = bodies.budget.reserve(connection, exchange, bytes, () => connection.cut('request_bytes'));
     earlier.once('close', async () => {
       await setImmediate();
       if (connection.socket.destroyed) return;

@@ -6,7 +6,7 @@ import { sendHttp } from '../support/send-http.js';
 
 const BURST = 30;
 /** The window of this limit is half a minute, so that even a slow machine exceeds the limit within the window. */
-const LIMITED: OpenGatewayOptions = { rateLimit: { perSecond: 1, burst: BURST } };
+const LIMITED: OpenGatewayOptions = { rateLimit: `1/${BURST}` };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 
 type Ask = (nth: number, client: string | undefined, forwardedFor?: string) => Promise<number>;
@@ -40,7 +40,7 @@ it('rateLimit as a number also limits operations that are sent at once', async (
 });
 
 it('rateLimit counts an IPv6 network as one client, and any other client by its exact text', async () => {
-  const ask = byFetch(await open({ rateLimit: `1/${BURST}` }));
+  const ask = byFetch(await open(LIMITED));
   await useUp(ask, '2001:db8::1');
   expect(await ask(90, '2001:db8::2')).toBe(429);
   expect(await ask(91, 'user 1')).toBe(200);

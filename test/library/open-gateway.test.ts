@@ -218,7 +218,6 @@ const operations = Object.entries(TEXTS).map(([id, body]) => ({ id, body, name: 
 it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
   ['the path of a file', () => temporaryFile(JSON.stringify(TEXTS))],
   ['its content', () => TEXTS],
-  ['a Map', () => new Map(Object.entries(TEXTS))],
   ["Apollo's manifest", () => ({ format: 'apollo-persisted-query-manifest', version: 1, operations })],
 ])('trustedDocuments as %s are executed by id or text; invalid ones are logged', async (_form, documents) => {
   const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
@@ -240,10 +239,11 @@ it.each<[unknown, RegExp]>([
   [{ maxCost: 0 }, /maxCost: expected a whole number from 1 to/],
   [{ corsOrigins: [] }, /corsOrigins: expected another value/],
   [{ demo: true, logTo: () => {} }, /logTo: expected an object with a method `write`$/],
-  [{ rateLimit: { perSecond: 3, burst: 2 } }, /rateLimit: expected operations a second, .*, got "3\/2"/],
-  [{ rateLimit: { perMinute: 3 } }, /rateLimit: .*, got "{\\"perMinute\\":3}"/],
+  [{ rateLimit: '3/2' }, /rateLimit: expected operations a second, .*, got "3\/2"/],
+  [{ rateLimit: { perSecond: 3 } }, /rateLimit: .*, got "{\\"perSecond\\":3}"/],
   [{ trustedProxies: ['10.0.0.0/8', 'x'] }, /trustedProxies: .*, got "10.0.0.0\/8,x"/],
   [{ trustedDocuments: {} }, /trustedDocuments: expected .*, got a value without documents/],
+  [{ trustedDocuments: new Map([['a', DOCUMENT]]) }, /trustedDocuments: .* a value without documents/],
   [{ trustedDocuments: { a: 1 } }, /this error: a: Invalid type: Expected string but received 1/],
   [{ trustedDocumentsOnly: true }, /trustedDocuments: expected .* for trustedDocumentsOnly=true/],
 ])('the options %j are refused', async (options, message) => {

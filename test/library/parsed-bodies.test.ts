@@ -69,7 +69,7 @@ it.each(Object.entries(REFUSED))('a parsed body is refused with 400 if it is %s'
     expect(errors[0]?.message).toMatch(/^Expected a body that can be written as JSON, got one that /);
   }
   expect(thrown).toEqual([]);
-  // The log has at most one line a second about refusals of a client, so the second line comes later.
+  // The log has at most one line a second about refusals with one code, so the second line comes later.
   await expect.poll(() => lines.filter((line) => line.includes('"status":400'))).toHaveLength(2);
   expect(lines.join('')).not.toContain('Internal error');
 });
