@@ -246,9 +246,8 @@ export class Loaders {
   /** Asks the upstream at most once for each token. @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously */
   routesFrom(request: RouteRequest): MaybePromise<RouteAnswer> {
     const { tracker, cost } = this;
-    const { snapshots, maxRoutesPerOperation } = this.options;
+    const { maxRoutesPerOperation } = this.options;
     const { tokens } = tracker.pinned;
-    tracker.noteRules(snapshots.rulesOf(tokens));
     const key = routeRequestKey(request);
     let answer = this.askedRoutes.get(key);
     if (!answer && tokens) answer = this.routes.known(requestWith(tokens, request), tokens);
@@ -314,7 +313,7 @@ export class Loaders {
     const { sources } = snapshots;
     if (!sources) return null;
     return this.read('tokens', (tokens) => {
-      this.tracker.noteRules(tokens.rules, sources.version());
+      this.tracker.note('routes');
       return sources.sourcesOf(tokens, chainKey, address);
     });
   }

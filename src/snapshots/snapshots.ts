@@ -135,7 +135,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   };
   const sources = routesSweepMs === undefined ? undefined : createSources(routesSweepMs, parts);
   const routes = createRoutes(parts, sources?.enter);
-  const operationParts = { ...parts, sources, routes, now };
+  const operationParts = { ...parts, routes, now };
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
@@ -230,7 +230,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     operationRoutes: () => new OperationRoutes(operationParts),
     /** Undefined without a sweep. */
     sources,
-    rulesOf,
     sweepStatus: sources?.status,
     /** The freshness of the data that was read from these snapshots; `now` is in milliseconds since 1970. */
     freshness: (from: ServedSnapshots, read: Reads, now: number) => freshnessOf(from, read, freshMs, now),
