@@ -21,6 +21,7 @@ interface PreparedOperation {
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables;
+  readonly tokenCount: number | undefined;
 }
 
 export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Documents, 'accepted'>) {
@@ -48,7 +49,8 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
     if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
     const variables = coerceVariables(operation, given ?? {});
     if (!variables) return undefined;
-    const context = prepare({ schema, fragments: fragmentsOf(document), operation, variables });
+    const { tokenCount } = document;
+    const context = prepare({ schema, fragments: fragmentsOf(document), operation, variables, tokenCount });
     if (!context) return undefined;
     const plan = isLasting
       ? plans.planFor(document, operation, variables)

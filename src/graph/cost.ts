@@ -40,7 +40,11 @@ interface Selections {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-type ChargedOperation = Selections & { readonly operation: OperationDefinitionNode };
+interface ChargedOperation extends Selections {
+  readonly operation: OperationDefinitionNode;
+  /** The number of lexical tokens in the document. */
+  readonly tokenCount: number | undefined;
+}
 
 /** Units for the uncached routes of one token, which cost the upstream a request. */
 export const ROUTE_UNITS = 1_000;
@@ -53,16 +57,16 @@ const INTROSPECTION = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field)
 const ERROR_UNITS = 500;
 /** An error takes as much memory as this many units of fields: 2.5 kB, with its stack. */
 const ERROR_FIELD_UNITS = 25;
+/** A lexical token of the document takes as much: 500 bytes when it is parsed, so 2,000 tokens take a megabyte. */
+const TOKEN_FIELD_UNITS = 5;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
-/** A parsed document takes about this many bytes for each character of its JSON; with locations, the JSON is twice as long. */
-const BYTES_OF_CHARACTER = 10;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
   readonly spent: Cost = { units: 0, rows: 0 };
-  /** The units of fields and errors, without other work: graphql-js keeps their values until the operation ends. */
-  fieldUnits = 0;
+  /** The units of fields, errors and the document, without other work: they stay in memory until the operation ends. */
+  keptUnits = 0;
   private charged: ChargedOperation | undefined;
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
@@ -81,15 +85,8 @@ export class CostMeter {
     const units =
       type && known(node, type, hasDirectives(node), () => unitsOfObject(type, [node], operation));
     this.count({ units: units ?? 0, rows: 0 });
-    this.fieldUnits += units ?? 0;
+    this.keptUnits += (units ?? 0) + TOKEN_FIELD_UNITS * (operation.tokenCount ?? 0);
     return this.refusal;
-  }
-
-  /** Estimates the memory of the parsed operation and its fragments. The 2,000 lexical tokens of a short text take a megabyte. */
-  documentBytes(): number {
-    const { operation, fragments } = this.charged ?? {};
-    const characters = JSON.stringify([operation, fragments]).length;
-    return BYTES_OF_CHARACTER * (operation?.loc ? characters / 2 : characters);
   }
 
   /**
@@ -109,7 +106,7 @@ export class CostMeter {
     for (const [typeName, count] of counts) {
       const units = count * (perRow + unitsOfType(typeName, info));
       this.add({ units, rows: count * perRow });
-      this.fieldUnits += units;
+      this.keptUnits += units;
     }
     return rows;
   }
@@ -120,7 +117,7 @@ export class CostMeter {
   }
 
   spendOnError(): void {
-    this.fieldUnits += ERROR_FIELD_UNITS;
+    this.keptUnits += ERROR_FIELD_UNITS;
     this.spend(ERROR_UNITS);
   }
 

@@ -22,14 +22,12 @@ class TrackedReads {
   pricesGoodUntil = Number.POSITIVE_INFINITY;
   /** Whether the status of the listings was read, which changes every second. */
   freshness = false;
-  /** The operator's rules (they hide routes) as they were when the first routes were read; undefined without routes. */
-  rules: object | undefined = undefined;
+  /** Whether routes were read, of a token (`destinations`) or of all tokens (`sources`). */
+  routes = false;
   /** Until when a response with the routes that were read is valid. */
   routesGoodUntil = Number.POSITIVE_INFINITY;
   /** When the oldest routes that were read were fetched; infinite without routes. */
   routesTakenAt = Number.POSITIVE_INFINITY;
-  /** The version of the map of all swept routes; undefined if neither `sources` nor old routes were read from it. */
-  routeMap: number | undefined = undefined;
 }
 
 /** The data that a part of a response was made from: while it is the same, so is the part. */
@@ -61,7 +59,7 @@ export class DependencyTracker {
     return { listings: LISTING_NAMES.filter((name) => name in listings), routesTakenAt } satisfies Reads;
   }
 
-  note(flag: 'prices' | 'priceTimes' | 'freshness'): void {
+  note(flag: 'prices' | 'priceTimes' | 'freshness' | 'routes'): void {
     this.noted[flag] = true;
   }
 
@@ -69,15 +67,9 @@ export class DependencyTracker {
     this.noted.listings[name] = this.pinned[name]?.state;
   }
 
-  /** Note the rules before a wait for routes, because they can change meanwhile. */
-  noteRules(rules: object, routeMap?: number): void {
-    this.noted.rules ??= rules;
-    this.noted.routeMap ??= routeMap;
-  }
-
   /** Note repeated reads, too: the earlier note can belong to another part of the response. */
-  noteRoutes({ goodUntil, takenAt, routeMap }: Pick<RoutesRead, 'goodUntil' | 'takenAt' | 'routeMap'>): void {
-    this.noted.routeMap ??= routeMap;
+  noteRoutes({ goodUntil, takenAt }: Pick<RoutesRead, 'goodUntil' | 'takenAt'>): void {
+    this.noted.routes = true;
     this.noted.routesGoodUntil = Math.min(this.noted.routesGoodUntil, goodUntil);
     this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, takenAt);
   }
@@ -101,7 +93,7 @@ export class DependencyTracker {
     this.noted = noted;
     this.noteAll(tracked);
     const isWaiting = Object.values(tracked.listings).includes(undefined);
-    if (tracked.freshness || tracked.rules || isWaiting) return undefined;
+    if (tracked.freshness || tracked.routes || isWaiting) return undefined;
     const { units, rows } = cost.spent;
     const reads = { ...tracked, cost: { units: units - before.units, rows: rows - before.rows } };
     const json = JSON.stringify(reads);
@@ -133,40 +125,32 @@ export class DependencyTracker {
     noted.prices ||= reads.prices;
     noted.priceTimes ||= reads.priceTimes;
     noted.freshness ||= reads.freshness;
-    noted.rules ??= reads.rules;
-    noted.routeMap ??= reads.routeMap;
-    this.noteRoutes({ goodUntil: reads.routesGoodUntil, takenAt: reads.routesTakenAt });
+    if (reads.routes) this.noteRoutes({ goodUntil: reads.routesGoodUntil, takenAt: reads.routesTakenAt });
     noted.pricesGoodUntil = Math.min(noted.pricesGoodUntil, reads.pricesGoodUntil);
   }
 
   /**
-   * The dependencies of the finished response. While they are current, the response may be sent again: a new one could
-   * differ only in the times of routes. Undefined if the response must not be cached.
+   * The dependencies of the finished response. Undefined if no cache may store it. While they are current, the response
+   * may be sent again; but with routes only by HTTP caches, because more than these dependencies can change routes.
    */
   dependencies() {
     const { pinned, noted, reads } = this;
     const { listings, routesTakenAt } = reads;
     // Without a snapshot of a listing, the response will differ once there is one.
     if (noted.freshness || listings.some((name) => !pinned[name])) return undefined;
-    const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routeMap } = noted;
-    const part: 'state' | 'digest' | 'rowsDigest' =
-      priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
-    const unlisted = pinned.tokens && new WeakRef(pinned.tokens.unlisted);
+    const { prices, priceTimes, pricesGoodUntil, routes, routesGoodUntil } = noted;
+    const part: 'state' | 'digest' | 'rowsDigest' = priceTimes ? 'state' : prices ? 'digest' : 'rowsDigest';
     return {
       listings,
       /**
-       * The digest that the response depends on. `state`: it shows the time of a price, hides an old price, or has prices
-       * of routes, which are hidden or not because of all sent prices. `digest`: it has other prices. `rowsDigest`: none.
+       * The digest that the response depends on. `state`: it shows the time of a price, or hides an old price. `digest`:
+       * it has other prices. `rowsDigest`: none.
        */
       part,
       /** For each listing, the value of `part` when the response was made. */
       values: listings.map((name) => pinned[name]?.[part]),
-      /**
-       * The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. Weak references,
-       * because a cached response must not keep the removed tokens of an earlier listing in memory.
-       */
-      hiding: rules && { rules: new WeakRef(rules), unlisted },
-      routeMap,
+      /** Whether the response has routes, so that the response cache must not store it. */
+      hasRoutes: routes,
       /** When the dependencies expire even if everything else here stays the same. */
       goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
       pricesGoodUntil,
@@ -189,14 +173,11 @@ export type DependencyCheck = ReturnType<typeof createDependencyCheck>;
 /** Compares dependencies with the snapshots that are served now. Undefined if they are no longer current. */
 export function createDependencyCheck(snapshots: Snapshots) {
   return (dependencies: Dependencies): ResponseInfo | undefined => {
-    const { listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil } = dependencies;
+    const { listings, part, values, goodUntil, pricesGoodUntil } = dependencies;
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
     const served = snapshots.current();
     if (listings.some((name, nth) => served[name]?.[part] !== values[nth])) return undefined;
-    if (hiding && hiding.rules.deref() !== snapshots.rulesOf(served.tokens)) return undefined;
-    if (hiding && hiding.unlisted?.deref() !== served.tokens?.unlisted) return undefined;
-    if (routeMap !== undefined && routeMap !== snapshots.sources?.version()) return undefined;
     const { staleListings, freshForMs, takenAt } = snapshots.freshness(served, dependencies, now);
     return {
       now,

@@ -40,7 +40,7 @@ function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
 
 /** Thrown in place of waiting. Not an Error, because it can be thrown often, and to make a stack takes long. */
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
-/** Until the operation ends, graphql-js keeps about this many bytes for each unit of its fields and rows. */
+/** An operation keeps about this many bytes for each of its `keptUnits`. */
 const BYTES_OF_UNIT = 100;
 /** A waiting operation keeps the values of its request twice: as the gateway and as GraphQL Yoga have parsed them. */
 const COPIES = 2;
@@ -50,10 +50,8 @@ const COPIES = 2;
  */
 const MAX_BYTES = 32 * 2 ** 20;
 const MAX_BYTES_OF_CLIENT = MAX_BYTES / 4;
-/** Any operation may keep this much. */
-const FREE_BYTES = 32_768;
-/** The operations of one client may always keep this much: two usual operations of the picker. */
-const FREE_BYTES_OF_CLIENT = 131_072;
+/** Any operation may keep this much. A usual one, of the picker or of a tool for agents, has up to 100 lexical tokens. */
+const FREE_BYTES = 65_536;
 
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
@@ -246,9 +244,8 @@ export class Loaders {
   /** Asks the upstream at most once for each token. @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously */
   routesFrom(request: RouteRequest): MaybePromise<RouteAnswer> {
     const { tracker, cost } = this;
-    const { snapshots, maxRoutesPerOperation } = this.options;
+    const { maxRoutesPerOperation } = this.options;
     const { tokens } = tracker.pinned;
-    tracker.noteRules(snapshots.rulesOf(tokens));
     const key = routeRequestKey(request);
     let answer = this.askedRoutes.get(key);
     if (!answer && tokens) answer = this.routes.known(requestWith(tokens, request), tokens);
@@ -314,7 +311,7 @@ export class Loaders {
     const { sources } = snapshots;
     if (!sources) return null;
     return this.read('tokens', (tokens) => {
-      this.tracker.noteRules(tokens.rules, sources.version());
+      this.tracker.note('routes');
       return sources.sourcesOf(tokens, chainKey, address);
     });
   }
@@ -351,10 +348,10 @@ export class Loaders {
     }
   }
 
-  /** Estimates the bytes that the operation keeps now: its request, and the fields and rows that it has found. */
+  /** Estimates the bytes that the operation keeps now: its request and document, and the fields and rows that it has found. */
   private keptBytes(): number {
-    this.requestBytes ??= COPIES * parsedBytes(this.operation.text ?? '') + this.cost.documentBytes();
-    return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
+    this.requestBytes ??= COPIES * parsedBytes(this.operation.text ?? '');
+    return this.requestBytes + BYTES_OF_UNIT * this.cost.keptUnits;
   }
 
   private assertRoom(waiting: ReadonlySet<Loaders>): void {
@@ -366,8 +363,7 @@ export class Loaders {
       if (other.client === this.client) own += bytes;
     }
     const isByClient = own > MAX_BYTES_OF_CLIENT;
-    const isUsual = own + this.keptBytes() <= FREE_BYTES_OF_CLIENT;
-    if (isUsual || (!isByClient && all <= MAX_BYTES)) return;
+    if (!isByClient && all <= MAX_BYTES) return;
     const message =
       'Too many large operations wait for the upstream. Ask for this part again in a few seconds, or in an operation without long lists.';
     throw new GatewayError('OVERLOADED', message, { isByClient });

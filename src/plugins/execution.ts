@@ -125,7 +125,9 @@ function refusalOf(args: ExecutionArgs, context: ExecutionContext): ExecutionRes
   }
   const fragments = fragmentsOf(document);
   const { costRefusal, cost } = context;
-  const refusal = costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables });
+  const { tokenCount } = document;
+  const refusal =
+    costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables, tokenCount });
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
 

@@ -128,7 +128,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     else await execute(key, exchange);
   }
 
-  /** Sends a response without errors, and caches it if its dependencies are current. */
+  /** Sends a response without errors, and caches it if its dependencies are current and it has no routes. */
   function sendExecuted(
     key: string | undefined,
     exchange: Exchange,
@@ -137,7 +137,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     executor: Executor,
   ) {
     const info = dependencies && checkDependencies(dependencies);
-    const isStored = info !== undefined && key !== undefined;
+    const isStored = info !== undefined && key !== undefined && !dependencies?.hasRoutes;
     const response = {
       operation,
       headers: [...headers, COST, String(cost)],

@@ -3,19 +3,15 @@ import { foldAddress, foldChainKey, isNativePlaceholder, NATIVE_PLACEHOLDER } fr
 import type { RouteRequest, Token } from '../domain/listing.js';
 import { byPresentClock, createAgreement, type RouteAnswer, type RouteParts, type Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
-import type { Sources } from './sources.js';
 
 /** Routes as an operation reads them. Times are in milliseconds since 1970. */
 export interface RoutesRead extends RouteAnswer {
   /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
-  /** The version of the map of swept routes; undefined for fresh routes, which the sweep does not replace. */
-  readonly routeMap?: number | undefined;
 }
 
 /** The parts of the snapshots that the routes of every operation use. */
 interface OperationParts extends RouteParts {
-  readonly sources: Sources | undefined;
   readonly routes: Routes;
   readonly now: () => number;
 }
@@ -65,13 +61,11 @@ export class OperationRoutes {
 
   /** Makes the routes consistent with the operation's token listing. */
   reconciled(answer: RouteAnswer, request: RouteRequest, tokens: TokenSnapshot | undefined): RoutesRead {
-    const { routes, freshMs, sources, now } = this.parts;
-    const present = byPresentClock(answer);
+    const { routes } = this.parts;
     const isListed = tokens && listedToken(tokens, request) !== undefined;
     // If the token is not listed, the response must not be reused: it can differ once there is a fresh listing.
     const goodUntil = isListed ? routes.goodUntil(request) : 0;
-    const isOld = now() - present.takenAt > freshMs.routes;
-    const read = { ...present, goodUntil, routeMap: isOld ? sources?.version() : undefined };
+    const read = { ...byPresentClock(answer), goodUntil };
     if (read.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
     return { ...read, rows: this.agree(routes.reconcile(read.rows, tokens, request)) };
   }

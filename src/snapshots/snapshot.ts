@@ -53,7 +53,6 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly chainsCursor: string | undefined;
   /**
    * Known tokens that are not listed, by key: a removed token as last accepted; null for others ({@link unlistedRows}).
-   * Snapshots with equal content share the map.
    */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
@@ -161,7 +160,6 @@ export async function createTokenSnapshot(
   const chainsCursor = chains?.history.changes.cursor;
   const indexes =
     isSame && before.chainsCursor === chainsCursor ? before.indexes : await createTokenIndexes(rows, chains);
-  const unlisted = unlistedRows(TOKENS, fetched);
   return {
     ...snapshot,
     rules,
@@ -174,7 +172,7 @@ export async function createTokenSnapshot(
       const token = found instanceof Map ? found.get(chainKey) : found;
       return token?.chainKey === chainKey ? token : byKey.get(tokenKey(chainKey, address));
     },
-    unlisted: before && isDeepStrictEqual(unlisted, before.unlisted) ? before.unlisted : unlisted,
+    unlisted: unlistedRows(TOKENS, fetched),
     indexes,
     chainsCursor,
     search: withDidYouMean(await yieldThen(() => createTokenSearch(rows, indexes)), indexes),

@@ -135,7 +135,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   };
   const sources = routesSweepMs === undefined ? undefined : createSources(routesSweepMs, parts);
   const routes = createRoutes(parts, sources?.enter);
-  const operationParts = { ...parts, sources, routes, now };
+  const operationParts = { ...parts, routes, now };
 
   /** The operator's rules that apply to routes beside this token listing: a new object after each change. */
   function rulesOf(tokens: TokenSnapshot | undefined): ResolvedRules {
@@ -207,7 +207,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     operationRoutes: () => new OperationRoutes(operationParts),
     /** Undefined without a sweep. */
     sources,
-    rulesOf,
     sweepStatus: sources?.status,
     /** The freshness of the data that was read from these snapshots; `now` is in milliseconds since 1970. */
     freshness: (from: ServedSnapshots, read: Reads, now: number) => freshnessOf(from, read, freshMs, now),

@@ -148,8 +148,6 @@ export function createSources(intervalMs: number, parts: RouteParts) {
         await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
       }
     },
-    /** A number that changes with each answer that is entered or removed, since `sourcesOf` can then differ. */
-    version: () => map.changeCount,
     /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is no answer */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
       const isComplete = missingIn(listed) === 0;
@@ -217,8 +215,6 @@ export function createRouteMap() {
   const nameOf = (key: string, decimals: number | '') => `${key} ${decimals}`;
   return {
     pairs: 0,
-    /** How many answers were entered or removed. An answer with the same routes counts, too: its times are new. */
-    changeCount: 0,
     get size() {
       return answers.size;
     },
@@ -244,7 +240,6 @@ export function createRouteMap() {
       const destinations = Uint32Array.from(names, (name) => numbers.get(name) ?? 0);
       answers.set(key, { takenAt: fetched.takenAt, sentAt, destinations });
       this.pairs = pairs;
-      this.changeCount++;
       return true;
     },
     removeUnless(isKept: (key: string) => boolean): void {
@@ -252,7 +247,6 @@ export function createRouteMap() {
         if (isKept(key)) continue;
         answers.delete(key);
         this.pairs -= destinations.length;
-        this.changeCount++;
       }
     },
     /**

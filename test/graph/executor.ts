@@ -39,8 +39,8 @@ export async function createExecutor(
     prepare(context);
     const variableValues = { ...variables };
     const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);
-    const fragments = fragmentsOf(document);
-    if (coerced) context.cost.chargeOperation({ schema, fragments, operation, variables: coerced });
+    const charged = { schema, fragments: fragmentsOf(document), operation, tokenCount: document.tokenCount };
+    if (coerced) context.cost.chargeOperation({ ...charged, variables: coerced });
     const result = await execute({ schema, document, variableValues, operationName, contextValue: context });
     return { ...result, context };
   };

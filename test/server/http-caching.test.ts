@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { generatedListings, USDC } from '../fixtures/rows.js';
-import { stopClocks, stopDate } from '../support/clock.js';
+import { stopClocks, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { sendRaw } from '../support/raw-http.js';
 import { codesOf } from '../support/test-gateway.js';
@@ -13,6 +13,7 @@ import {
   pathOf,
   plainOf,
   type Received,
+  refreshWith,
   shareServer,
   startServer,
   type TestServer,
@@ -195,6 +196,72 @@ it('headers limit the age of a response to the time that its data stays fresh', 
       expect(age, query).toBeGreaterThan(atMost / 2 - 1);
     }
   }
+});
+
+/** Routes from a listed token. Their responses are executed each time. */
+const DESTINATIONS: Asked = {
+  query: `{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey asOf } }`,
+  method: 'GET',
+};
+
+it('headers let caches store a response with routes until the routes are fetched again', async () => {
+  const clock = stopClocks();
+  const { ask, upstream } = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
+  await ask({ query: QUERY });
+  const tags = new Set<string | undefined>();
+  for (const maxAge of [60, 50, 40]) {
+    const { headers } = await ask(DESTINATIONS);
+    expect(headers).toMatchObject({
+      'cache-control': expect.stringContaining(`public, max-age=${maxAge},`),
+      'cache-status': 'gateway; fwd=miss',
+      age: '0',
+    });
+    tags.add(headers.etag);
+    clock.advance(10_000);
+  }
+  const [tag = ''] = tags;
+  expect(await ask({ ...DESTINATIONS, headers: { 'if-none-match': tag } })).toMatchObject({ status: 304 });
+  expect([tags.size, upstream.routesAsked().length]).toEqual([1, 1]);
+});
+
+it('headers forbid caching of routes from a token that a stale listing lacks, since a fresh one may lack it, too', async () => {
+  const clock = stopClocks();
+  const { ask } = await startServer({ config: { tokensFreshMs: 3_600_000 } });
+  await ask({ query: '{ tokens { name } chains { name } }' });
+  clock.advance(3_600_001);
+  const query = '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }';
+  const { headers, body } = await ask({ query, method: 'GET' });
+  expect(body.toString()).toContain('"chainKey":"ethereum"');
+  expect(headers['cache-control']).toBe('no-store');
+});
+
+it('headers have the age of old routes at the moment of the response', async () => {
+  const clock = stopClocks();
+  const { ask, upstream } = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
+  await ask({ query: QUERY });
+  upstream.plan('routes', json({ tokens: demoTokens.slice(0, 1) }, { age: '720' }));
+  for (const age of [720, 750]) {
+    const { headers } = await ask(DESTINATIONS);
+    expect(headers['x-stale-listings']).toBe(`routes;age=${age}`);
+    expect(headers['cache-control']).toContain('max-age=0,');
+    clock.advance(30_000);
+  }
+  expect(upstream.routesAsked()).toHaveLength(1);
+});
+
+it('headers have the true age of old routes after the clock was set back', async () => {
+  const clock = stopClocks();
+  const config = { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 };
+  const server = await startServer({ config });
+  await server.ask({ query: QUERY });
+  expect((await server.ask(DESTINATIONS)).status).toBe(200);
+  server.upstream.plan('routes', status(500));
+  clock.setBack(3_600_000);
+  await refreshWith(server, demoTokens);
+  clock.advance(120_000);
+  await untilCachesSeeTheTime();
+  expect((await server.ask(DESTINATIONS)).headers['x-stale-listings']).toBe('routes;age=120');
+  expect(server.upstream.routesAsked()).toHaveLength(2);
 });
 
 it('headers let caches use a stale response until a price in it is too old, and for long without prices', async () => {

@@ -1,13 +1,10 @@
 /** A request that was answered before is not executed again, until a refresh or the time changes its response. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
-import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
+import { type StoppedClocks, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { routesOf, SWEEPING, startSweptUpstream } from '../support/sweep.js';
 import {
   type Asked,
   FRESH,
@@ -21,7 +18,6 @@ import {
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };
 
-const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 const LONG = { config: FRESH };
 
 it('a request is executed each time if its headers are larger than the response', async () => {
@@ -228,124 +224,53 @@ it.each([
   expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
 });
 
-it('a cached response with routes is sent only while the routes are fresh', async () => {
-  const clock = stopClocks();
-  const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
-  const asked = { query: `{ destinations(${USDC}) { chainKey } }` };
-  expect((await server.countExecuted(asked, asked)).count).toBe(1);
-  const before = server.upstream.count('tokens');
-  clock.advance(60_001);
-  const count = () => server.ask(asked).then(() => server.upstream.count('tokens'));
-  await expect.poll(count).toBe(before + 1);
-});
+/** Two listed tokens; the routes of the first one lead to a token that is not listed. */
+const SOURCE = tokenRow('a', '0x1', { symbol: 'SOURCE' });
+const LISTED = [SOURCE, tokenRow('a', '0x2', { price: null })];
+const DESTINATION = tokenRow('b', '0x3', { price: { usd: 2_500 } });
+const ROUTES = {
+  query: '{ destinations(srcChainKey: "a", srcToken: "0x1") { tokens { address price { usd } } } }',
+};
+const destinations = (...tokens: unknown[]) =>
+  JSON.stringify({ data: { destinations: tokens.length > 0 ? [{ tokens }] : [] } });
+const UNLISTED = '{"data":{"destinations":null}}';
+const WITH_PRICE = destinations({ address: '0x3', price: { usd: 2_500 } });
 
-it('a cached response with old routes is sent with their current age', async () => {
+it.each<[string, (server: TestServer, clock: StoppedClocks) => void | Promise<void>, string]>([
+  [
+    'other routes, after a minute',
+    ({ upstream }, clock) => {
+      upstream.plan('routes', json({ tokens: [] }));
+      clock.advance(60_001);
+      return untilCachesSeeTheTime();
+    },
+    destinations(),
+  ],
+  ['a listing without the source', (server) => refreshWith(server, LISTED.slice(1)), UNLISTED],
+  [
+    'a listing with contradictory rows of a destination',
+    (server) => refreshWith(server, [...LISTED, DESTINATION, { ...DESTINATION, decimals: 18 }]),
+    destinations(),
+  ],
+  [
+    'a listing with a doubtful price of the same symbol',
+    (server) => refreshWith(server, [SOURCE, tokenRow('a', '0x2', { price: { usd: 2_500 } })]),
+    destinations({ address: '0x3', price: null }),
+  ],
+  ['a rule that hides a destination', ({ apply }) => apply('hide b:0x3'), destinations()],
+])('a response with routes is not stored, so a new one has at once %s', async (_what, change, after) => {
   const clock = stopClocks();
-  const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
-  await server.ask(BASE);
-  server.upstream.plan('tokens', json({ tokens: [tokenRow('base', '0x1')] }, { age: '720' }));
-  const asked = { query: `{ destinations(${USDC}) { asOf } }` };
-  const { bodies } = await server.countExecuted(asked, asked, asked);
-  clock.advance(30_000);
-  const { count, bodies: later } = await server.countExecuted(asked);
-  expect(count).toBe(0);
-  expect(later[0]).toBe(bodies[0]);
-  const { headers } = await server.ask({ ...asked, method: 'GET' });
-  expect(headers['x-stale-listings']).toBe('routes;age=750');
-  expect(headers['cache-control']).toContain('max-age=0,');
+  const server = await startServer({ config: FRESH, listings: { tokens: [SOURCE, tokenRow('a', '0x2')] } });
+  server.upstream.plan('routes', json({ tokens: [DESTINATION] }));
+  await server.ask(UNPRICED);
+  clock.advance(1_000);
+  await refreshWith(server, LISTED);
+  const { count, bodies } = await server.countExecuted(ROUTES, ROUTES, ROUTES);
+  expect([count, new Set(bodies)]).toEqual([3, new Set([WITH_PRICE])]);
   expect(server.upstream.routesAsked()).toHaveLength(1);
-});
-
-it('a cached response with old routes has their true age after the clock was set back', async () => {
-  const clock = stopClocks();
-  const config = { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 };
-  const server = await startServer({ config });
-  await server.ask(BASE);
-  const asked = { query: `{ destinations(${USDC}) { chainKey } }`, method: 'GET' };
-  expect((await server.ask(asked)).status).toBe(200);
-  server.upstream.plan('routes', status(500));
-  clock.setBack(3_600_000);
-  await refreshWith(server, demoTokens);
-  clock.advance(120_000);
-  await untilCachesSeeTheTime();
-  expect((await server.ask(asked)).headers['x-stale-listings']).toBe('routes;age=120');
-  expect(server.upstream.routesAsked()).toHaveLength(2);
-});
-
-it('a cached response with old routes is not sent after the sweep has fetched these routes', async () => {
-  const clock = stopClocks();
-  const upstream = await startSweptUpstream({ 'a 0x1': ['b 0x2'] });
-  const config = { ...SWEEPING, destinationsFreshMs: 60_000, routesSweepMs: 100_000 };
-  const server = await startServer({ upstream, config });
-  server.snapshots.start();
-  await expect.poll(upstream.asked).toHaveLength(1);
-  upstream.planRoutes(() => status(500));
-  clock.advance(61_000);
-  await untilCachesSeeTheTime();
-  const asked = { query: '{ destinations(srcChainKey: "a", srcToken: "0x1") { tokens { address } } }' };
-  const { count, bodies } = await server.countExecuted(asked, asked, asked);
-  expect(bodies[2]).toContain('"0x2"');
-  expect([count, upstream.asked().length]).toEqual([1, 2]);
-  upstream.planRoutes(routesOf({ 'a 0x1': ['c 0x3'] }));
-  clock.advance(40_000);
-  await expect.poll(() => server.snapshots.sweepStatus?.().ageMs).toBe(0);
-  expect((await server.ask(asked)).body.toString()).toContain('"0x3"');
-});
-
-it('a cached response with the destinations of an unlisted token is sent until the listing is stale', async () => {
-  const clock = stopClocks();
-  const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
-  const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
-  expect((await server.countExecuted(asked, asked)).count).toBe(1);
-  expect(server.upstream.routesAsked()).toEqual([]);
-  server.upstream.plan('tokens', status(500));
-  clock.advance(3_600_001);
-  const routes = () => server.ask(asked).then(() => server.upstream.routesAsked().length);
-  await expect.poll(routes).toBeGreaterThan(0);
-});
-
-it('a cached response with routes from an unlisted token is not sent after a fresh listing that lacks it', async () => {
-  const clock = stopClocks();
-  const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
-  await server.countExecuted(BASE, CHAINS);
-  clock.advance(3_600_001);
-  const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
-  const { bodies } = await server.countExecuted(asked, asked, asked);
-  expect(bodies[2]).toContain('"chainKey":"ethereum"');
-  await refreshWith(server, demoTokens);
-  expect((await server.ask(asked)).body.toString()).toBe('{"data":{"destinations":null}}');
-});
-
-it('a cached response with the price of an unlisted token is not sent after its symbol got a doubtful price', async () => {
-  const clock = stopClocks();
-  const source = tokenRow('base', '0x1', { symbol: 'SOURCE' });
-  const listings = { tokens: [source, tokenRow('base', '0x2')] };
-  const server = await startServer({ config: FRESH, listings });
-  server.upstream.plan('routes', json({ tokens: [tokenRow('sei', '0x3', { price: { usd: 2_500 } })] }));
-  await server.ask(BASE);
-  const query = '{ destinations(srcChainKey: "base", srcToken: "0x1") { tokens { price { usd } } } }';
-  const asked = { query };
-  const doubtful = { usd: 2_500 };
-  for (const isListed of [false, true]) {
-    clock.advance(1_000);
-    await refreshWith(server, [source, tokenRow('base', '0x2', { price: isListed ? doubtful : null })]);
-    const { bodies } = await server.countExecuted(asked, asked);
-    const tokens = [{ price: isListed ? null : doubtful }];
-    expect(JSON.parse(bodies[0] ?? '')).toEqual({ data: { destinations: [{ tokens }] } });
-  }
-});
-
-it('a cached response with routes to a new token is not sent after the listing has contradictory rows of it', async () => {
-  const source = tokenRow('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48');
-  const added = tokenRow('a', '0x2');
-  const server = await startServer({ config: FRESH, listings: { tokens: [source] } });
-  server.upstream.plan('routes', json({ tokens: [added] }));
-  await server.ask(BASE);
-  const asked = { query: `{ destinations(${USDC}) { tokens { address } } }` };
-  const { count, bodies } = await server.countExecuted(asked, asked, asked);
-  expect([count, bodies[2]]).toEqual([1, expect.stringContaining('0x2')]);
-  await refreshWith(server, [source, added, { ...added, decimals: 18 }]);
-  expect((await server.countExecuted(asked)).bodies[0]).toBe('{"data":{"destinations":[]}}');
+  clock.advance(1_000);
+  await change(server, clock);
+  expect((await server.countExecuted(ROUTES)).bodies).toEqual([after]);
 });
 
 it.each([
@@ -408,23 +333,4 @@ it('a small cached response counts with the memory of all that is stored with it
   }));
   await countExecuted(...small, ...small);
   expect((await countExecuted(...small.toReversed())).count).toBeGreaterThanOrEqual(12);
-});
-
-it('cached responses with routes keep no earlier listing in memory, and none of its removed tokens', async () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-  const rowAt = (nth: number) => tokenRow('a', `0x${nth.toString(16).padStart(40, '0')}`);
-  const server = await startServer({ config: UNGUARDED });
-  server.upstream.plan('routes', json({ tokens: [rowAt(2)] }));
-  const earlier: WeakRef<object>[] = [];
-  for (let nth = 10; nth < 20; nth++) {
-    await refreshWith(server, [rowAt(1), rowAt(2), rowAt(nth)], [chainRow('a')]);
-    const query = `{ of${nth}: tokens(srcChainKey: "a", srcToken: "${rowAt(1).address}") { address } }`;
-    expect((await server.countExecuted({ query }, { query }, { query })).count).toBeLessThan(3);
-    const { tokens } = server.snapshots.current();
-    if (tokens) earlier.push(new WeakRef(tokens.unlisted));
-  }
-  await sleep(10);
-  collectGarbage();
-  expect(earlier.filter((each) => each.deref()).length).toBeLessThan(4);
 });

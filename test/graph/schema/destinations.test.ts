@@ -91,12 +91,11 @@ it('destinations of a token that a stale listing lacks are the upstream’s; nul
   expect(await destinationsOf(gateway, late)).toMatchObject([{ chainKey: 'base' }]);
 });
 
-it('destinations are empty for a listed token without routes, and null when it is no longer listed, also if cached', async () => {
+it('destinations are empty for a listed token without routes, and null when it is no longer listed', async () => {
   const server = await serve([], { ...FRESH, destinationsFreshMs: 3_600_000 });
   const asked = { query: DESTINATIONS, variables: PAIR };
-  await server.countExecuted(asked, asked, asked);
-  const cached = await server.countExecuted(asked);
-  expect(cached).toEqual({ count: 0, bodies: ['{"data":{"destinations":[]}}'] });
+  const { bodies } = await server.countExecuted(asked, asked, asked);
+  expect(new Set(bodies)).toEqual(new Set(['{"data":{"destinations":[]}}']));
   const others = demoTokens.filter(({ address }) => address !== PAIR.srcToken);
   await refreshWith(server, others);
   expect((await server.countExecuted(asked)).bodies).toEqual(['{"data":{"destinations":null}}']);
