@@ -223,7 +223,7 @@ export const FIXED_LIMITS = {
   maxQueryTokens: 2_000,
   /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
-  /** The most open connections; behind a proxy, fewer are enough. A low `ulimit -n` and the memory of a container lower the number. */
+  /** The most open connections. A low `ulimit -n` and the memory of a container lower the number. */
   maxConnections: 5_000,
   /** A request body with more bytes is refused. About 13,000 keys of tokens fit. */
   maxBodyBytes: 1_048_576,

@@ -179,5 +179,5 @@ export interface Service {
   forgetGone?(): void;
 }
 
-/** An answer with more rows is refused; the rows of all its pages count together. Services list about a hundredth of this number. */
+/** An answer with more rows, in all its pages together, is refused. Services list about a hundredth of this number. */
 export const MAX_LISTING_ROWS = 200_000;

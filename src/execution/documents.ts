@@ -278,7 +278,7 @@ function listLevels(type: TypeNode): number {
 }
 
 const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.documentName} characters in the document, such as aliases; got a longer one.`;
-/** A quick first check: it also matches in strings and comments, where long words are allowed. The look-behind keeps it linear. */
+/** A quick first check. It also matches in strings and comments, where long words are allowed. */
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.documentName + 1}}`);
 
 /**

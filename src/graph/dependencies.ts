@@ -211,9 +211,10 @@ export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | 
 }
 
 /**
- * The headers for browser and CDN caches, as alternating names and values. A cache keeps a response for `max-age` minus `Age`. This difference must be the time until the next refresh. So
- * `max-age` is the sum of that time and the age, or 0 if no time is left. Caches that ignore `Age` keep a response too
- * long, but by one refresh interval at most, because the age starts again with each refresh.
+ * The headers for browser and CDN caches, as alternating names and values. A cache keeps a response for `max-age` minus
+ * `Age`. This difference must be the time until the next refresh. So `max-age` is the sum of that time and the age, or 0
+ * if no time is left. Caches that ignore `Age` keep a response too long, but by one refresh interval at most, because the
+ * age starts again with each refresh.
  */
 export function cachingHeaders({ freshForMs, pricesGoodForMs, takenAt }: ResponseInfo, ageMs: number) {
   const age = Math.floor(ageMs / 1000);

@@ -149,7 +149,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return answered(exchange, { cache: 'miss', executor, operation }, sending);
   }
 
-  /** Sends a response of GraphQL Yoga, or of `path-answers.ts`. A complete response of Yoga is cached at the first request, since Yoga is slow. */
+  /** Sends a response of GraphQL Yoga, which is cached at the first request if it is complete, or of `path-answers.ts`. */
   function sendByYoga(
     key: string | undefined,
     exchange: Exchange,

@@ -137,7 +137,7 @@ export function createBackoff(
       const isProbe = lanes[lane].breaker !== 'closed';
       if (isProbe) enter(lane, 'half-open');
       // For listings, each failed attempt counts. For routes, failures count only for a listed token that a client waits
-      // for, and each URL counts once until one of these requests succeeds. Called at the end, because clients can join until then.
+      // for, and each URL counts once until one of these requests succeeds. Clients can join until the attempt ends.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForSweepOnly ? url : undefined;
       try {
