@@ -36,11 +36,7 @@ export interface TokenList {
   readonly tokens: readonly TokenInfo[];
 }
 
-export interface Version {
-  readonly major: number;
-  readonly minor: number;
-  readonly patch: number;
-}
+export type Version = { readonly major: number; readonly minor: number; readonly patch: number };
 
 interface TokenInfo {
   readonly chainId: number;

@@ -20,14 +20,10 @@ const SIZES = [
 ];
 const WATCH_MS = 30_000;
 const POLL_MS = 100;
-const HEAD = [
-  'tokens',
-  'asked meanwhile',
-  'refreshes',
-  'longest block ms',
-  'median of the longest ms',
-  'CPU ms a refresh',
-];
+const HEAD =
+  'tokens, asked meanwhile, refreshes, longest block ms, median of the longest ms, CPU ms a refresh'.split(
+    ', ',
+  );
 
 /** The listing is stored on disk, and in Redis if REDIS_URL is set. */
 export const refresh: Part = async ({ upstream }) => {
