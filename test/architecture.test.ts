@@ -84,11 +84,7 @@ function table(text: string): Readonly<Record<string, readonly string[]>> {
   return places;
 }
 
-interface SourceFile {
-  readonly name: string;
-  readonly text: string;
-  readonly imports: readonly string[];
-}
+type SourceFile = { readonly name: string; readonly text: string; readonly imports: readonly string[] };
 
 const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.[jt]s$/.test(path))

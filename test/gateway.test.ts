@@ -9,9 +9,7 @@ import { type Asked, startServer } from './support/test-server.js';
 
 const ZERO = '0x0000000000000000000000000000000000000000';
 
-interface Chains {
-  readonly chains: readonly Record<string, unknown>[] | null;
-}
+type Chains = { readonly chains: readonly Record<string, unknown>[] | null };
 interface Tokens {
   readonly tokens: readonly (Record<string, unknown> & { chain?: { name: string } | null })[] | null;
 }

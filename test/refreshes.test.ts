@@ -10,10 +10,7 @@ import { FRESH, plainOf, type Received, startServer, type TestServer } from './s
 /** A factor for longer runs: it multiplies the number of event sequences. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 
-interface World {
-  readonly chains: readonly RawChain[];
-  readonly tokens: readonly RawToken[];
-}
+type World = { readonly chains: readonly RawChain[]; readonly tokens: readonly RawToken[] };
 
 const FIRST: World = {
   chains: ['alpha', 'beta', 'gamma'].map((key) => chainRow(key) as RawChain),

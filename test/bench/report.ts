@@ -1,17 +1,9 @@
 /** The report of the bench as Markdown: tables of measurements, and goals that are met or missed. */
 import { type Bench, type Contest, middle, ratio } from './rounds.js';
 
-export interface Goal {
-  readonly goal: string;
-  readonly measured: string;
-  readonly isMet: boolean;
-}
+export type Goal = { readonly goal: string; readonly measured: string; readonly isMet: boolean };
 
-interface Findings {
-  readonly title: string;
-  readonly text: string;
-  readonly goals: readonly Goal[];
-}
+type Findings = { readonly title: string; readonly text: string; readonly goals: readonly Goal[] };
 
 export type Part = (bench: Bench) => Promise<Findings>;
 

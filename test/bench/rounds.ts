@@ -22,15 +22,9 @@ interface Entry {
   readonly against?: string;
 }
 
-export interface Contest {
-  readonly label: string;
-  readonly entries: readonly Entry[];
-}
+export type Contest = { readonly label: string; readonly entries: readonly Entry[] };
 
-export interface Bench {
-  readonly upstream: Target;
-  readonly seconds: number;
-}
+export type Bench = { readonly upstream: Target; readonly seconds: number };
 
 export const ROUNDS = 3;
 /** A server warms up until it has used this much CPU time: then V8 has optimised the measured code. */

@@ -39,21 +39,13 @@ const WRONG: readonly (readonly [name: string, message: string, ...values: strin
   ['PORT', 'a whole number from 0 to 65535, got "65536"', '65536'],
   ['PORT', 'a whole number from 0 to 65535, got "-1"', '-1'],
   ['DEMO', 'true or false, got "yes"', 'yes'],
-  [
-    'UPSTREAM_URL',
-    'an address such as https://example.org/v1, without "?", "#", user name',
-    'example.org/v1',
-  ],
+  ['UPSTREAM_URL', 'an address such as https://example.org/v1, without "?", "#", user name', 'example.org'],
   ['UPSTREAM_URL', 'got "ftp://example.org/v1"', 'ftp://example.org/v1'],
   [
     'UPSTREAM_URL',
     '(send keys by UPSTREAM_HEADERS), got another address',
     ...['https://example.org/v1?key=secret', 'https://user:secret@example.org/v1'],
-    ...[
-      'https://user:secret@example.org:99999/v1',
-      'user:secret@example.org/v1',
-      'example.org/v1?key=secret',
-    ],
+    ...['https://user:secret@example.org:99999', 'user:secret@example.org/v1', 'example.org/v1?key=secret'],
     ...['https://exa mple.org/v1#secret', 'https://example.org/v1?', 'https://example.org/v1#'],
   ],
   ['UPSTREAM_PROFILE', 'one of v1, value-transfer, auto, got "v2"', 'v2'],
@@ -205,11 +197,7 @@ it.each([
     'fa7db77d2e5ebef0dd8eeda0ef4486a5',
     'query relayNamesQuery {\n  chains {\n    name\n  }\n}\n',
   ],
-  [
-    'GraphQL Code Generator',
-    'sha256:3fe166c46fd7da3d5ad5cd28b5b39752fcc081a0060ca0e9847b06ea85c0b50c',
-    NAMES,
-  ],
+  ['graphql-codegen', 'sha256:3fe166c46fd7da3d5ad5cd28b5b39752fcc081a0060ca0e9847b06ea85c0b50c', NAMES],
   ['with an odd id', 'format', NAMES],
 ])('a file of documents is read: %s', (_name, id, text, json: object = { [id]: text }) => {
   const settings = configOf(JSON.stringify(json));

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
-import { temporaryDirectory, temporaryFile } from '../support/ends.js';
+import { repeat, temporaryDirectory, temporaryFile } from '../support/ends.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
 import { fixedLimits, freePort } from '../support/processes.js';
@@ -128,14 +128,7 @@ async function startBusyGateway() {
     await sleep(100);
     for (const socket of sockets) socket.destroy();
   };
-  let isOver = false;
-  const beating = (async () => {
-    while (!isOver) await beat();
-  })();
-  onTestFinished(async () => {
-    isOver = true;
-    await beating;
-  });
+  repeat(beat);
   return { admin };
 }
 

@@ -1,19 +1,15 @@
 /** Executes operations by graphql-js alone, to compare with the answers of a gateway. */
 import { execute, getOperationAST, getVariableValues, parse, validate } from 'graphql';
-import type { Config } from '../../src/config/config.js';
 import { fragmentsOf } from '../../src/execution/documents.js';
 import { createContext, type GatewayContext } from '../../src/graph/context.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import type { Loaders } from '../../src/graph/loaders.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import type { Operation } from '../support/generated-operations.js';
-import { createTestLog, defaultConfig, type TestGateway } from '../support/test-gateway.js';
+import { createTestLog, defaultConfig, type Settings, type TestGateway } from '../support/test-gateway.js';
 
 /** @returns a function that makes the context of an operation over the snapshots of a gateway, without limits on cost */
-export async function createContexts(
-  { snapshots }: Pick<TestGateway, 'snapshots'>,
-  config: Partial<Config> = {},
-) {
+export async function createContexts({ snapshots }: Pick<TestGateway, 'snapshots'>, config: Settings = {}) {
   const { log } = await createTestLog();
   const limits = { maxCost: 1e9, maxRows: 1e7 };
   const parts = { snapshots, metrics: { waited() {} }, waiting: new Set<Loaders>(), log };
@@ -24,7 +20,7 @@ export async function createContexts(
 /** Executes without limits on cost. The returned function returns undefined for an invalid document. */
 export async function createExecutor(
   gateway: Pick<TestGateway, 'snapshots'>,
-  config: Partial<Config> = {},
+  config: Settings = {},
   schema = withFederation(ownSchema),
 ) {
   const begin = await createContexts(gateway, config);

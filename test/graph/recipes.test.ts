@@ -10,15 +10,8 @@ import { createTestGateway, dataOf } from '../support/test-gateway.js';
 const SEARCHING = 'src/search/searching.md';
 const GRAPH = 'src/graph/README.md';
 
-interface Row {
-  readonly id: string;
-  readonly symbol: string;
-  readonly chainKey: string;
-}
-interface Found {
-  readonly totalCount: number;
-  readonly nodes: readonly Row[];
-}
+type Row = { readonly id: string; readonly symbol: string; readonly chainKey: string };
+type Found = { readonly totalCount: number; readonly nodes: readonly Row[] };
 
 const gateway = share(async (atEnd) => {
   const started = await createTestGateway({ atEnd });

@@ -191,10 +191,7 @@ it('a long text costs little in a document and beside it', async () => {
     'the name of the operation': { query: 'query A { nope }', operationName: long },
     'the id of a document': { query: '{ __typename }', documentId: long },
     'the hash of a document': { extensions: persisted(long) },
-    'the hash of a long document': {
-      query: `{ __typename } # ${long}`,
-      extensions: persisted('a'.repeat(64)),
-    },
+    'a hash of a long document': { query: `{ __typename } # ${long}`, extensions: persisted('a'.repeat(64)) },
     'a member': { query: '{ __typename }', [long]: 1 },
   };
   for (const [name, body] of Object.entries(bodies)) {

@@ -7,10 +7,7 @@ import { expect, it } from 'vitest';
 import { AT, open, startAround } from '../support/open-gateway.js';
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
-const FORM = {
-  query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
-  variables: '{"key":"base"}',
-};
+const FORM = { query: 'query ($k: String!) { chain(chainKey: $k) { name } }', variables: '{"k":"base"}' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 async function startHost(

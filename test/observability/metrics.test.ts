@@ -115,10 +115,7 @@ it('the metrics of waiting show how long operations wait for their turn and for 
 
 const STATES = ['FRESH', 'STALE', 'EMPTY'];
 const stateOf = (listing: string, state: string) =>
-  STATES.map((each) => [
-    `gateway_listing_state{listing="${listing}",state="${each}"}`,
-    Number(each === state),
-  ]);
+  STATES.map((one) => [`gateway_listing_state{listing="${listing}",state="${one}"}`, Number(one === state)]);
 
 it('the metrics of listings show EMPTY, without an age, before the first snapshot', async () => {
   const samples = await scrape(await createTestGateway());

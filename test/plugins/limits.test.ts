@@ -194,10 +194,7 @@ const aliases = (count: number) =>
 
 /** 1,500 rows of the longest texts that a row may have, in letters of three bytes. */
 const LONG_ROWS = Array.from({ length: 1_500 }, (_nothing, nth) =>
-  tokenRow('ethereum', `${'☃'.repeat(508)}${1000 + nth}`, {
-    symbol: '☃'.repeat(256),
-    name: '☃'.repeat(1024),
-  }),
+  tokenRow('ethereum', `${'☃'.repeat(508)}${1e3 + nth}`, { symbol: '☃'.repeat(256), name: '☃'.repeat(1024) }),
 );
 
 it('a response is refused if the upstream sends the longest texts, but not for the same rows with shorter texts', async () => {

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
+import { repeat } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
@@ -20,19 +21,7 @@ function block(): void {
   while (performance.now() < until);
 }
 
-function countLooks(onLook: () => void): () => Promise<void> {
-  let isOver = false;
-  const looking = (async () => {
-    while (!isOver) {
-      await setImmediate();
-      onLook();
-    }
-  })();
-  return () => {
-    isOver = true;
-    return looking;
-  };
-}
+const countLooks = (onLook: () => void) => repeat(() => setImmediate().then(onLook));
 
 it('the operation queue lets the event loop handle connections between two operations that wait for something', async () => {
   const queue = createOperationQueue(MAX_WAIT_MS);

@@ -87,10 +87,7 @@ it.each<[string, Asked]>([
   ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
   ['with unknown members', { body: `{"then":1,"others":[{}],${JSON.stringify(BASE).slice(1)}` }],
   ['with null as ids of documents', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
-  [
-    'with its content type in other letter case',
-    { ...BASE, headers: { 'content-type': 'Application/JSON' } },
-  ],
+  ['with its type in other letter case', { ...BASE, headers: { 'content-type': 'Application/JSON' } }],
 ])('a cached response is found by the same request %s', async (_name, asked) => {
   const { countExecuted } = await startServer(LONG);
   await countExecuted(BASE, BASE, asked);

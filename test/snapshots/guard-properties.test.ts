@@ -21,10 +21,7 @@ const SYMBOLS = ['USDC', 'USDС', 'ETH', 'DAI'];
 const FACTS = ['decimals', 'symbol'] as const;
 
 type Listing = GuardedListing<Token>;
-interface Facts {
-  readonly decimals: number;
-  readonly symbol: string;
-}
+type Facts = { readonly decimals: number; readonly symbol: string };
 const textOf = ({ decimals, symbol }: Facts) => `${decimals} ${symbol}`;
 /** Stands for the facts of a row that is not sent. */
 const GONE = 'gone';

@@ -29,9 +29,7 @@ const STATUS = `{ listings {
 interface Tokens {
   readonly tokens: readonly { symbol: string; price: { usd: number; asOf: string } | null }[];
 }
-interface Status {
-  readonly listings: readonly Record<string, unknown>[];
-}
+type Status = { readonly listings: readonly Record<string, unknown>[] };
 
 const listingAt = (usd: number, age?: number) =>
   json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] }, age === undefined ? {} : { age: `${age}` });

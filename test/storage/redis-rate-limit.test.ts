@@ -1,9 +1,10 @@
 /** The shared rate limit: listings of one gateway do not hold up routes of another, and Redis may answer late. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { createSharedRateLimiter } from '../../src/storage/redis/limits.js';
 import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { stopClock } from '../support/clock.js';
+import { repeat } from '../support/ends.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 
 const PER_SECOND = 5;
@@ -29,14 +30,7 @@ it.skipIf(isRedisMissing)(
     const redis = await startRedis();
     const [permitOfOne, permitOfOther] = [createGatewayLimit(redis), createGatewayLimit(redis)];
     let listings = 0;
-    let isOver = false;
-    const taking = (async () => {
-      for (; !isOver; listings++) await permitOfOne(true);
-    })();
-    onTestFinished(async () => {
-      isOver = true;
-      await taking;
-    });
+    repeat(() => permitOfOne(true).then(() => listings++));
     await expect.poll(() => listings).toBeGreaterThan(PER_SECOND);
     const before = listings;
     for (let route = 0; route < 6; route++) await permitOfOther(false);

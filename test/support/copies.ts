@@ -36,11 +36,7 @@ export interface TokenList {
   readonly tokens: readonly TokenInfo[];
 }
 
-export interface Version {
-  readonly major: number;
-  readonly minor: number;
-  readonly patch: number;
-}
+export type Version = { readonly major: number; readonly minor: number; readonly patch: number };
 
 interface TokenInfo {
   readonly chainId: number;
@@ -74,10 +70,7 @@ async function load<Module>(name: string): Promise<Module> {
 }
 
 /** The list that the gateway serves. The function checks it by the schema. */
-export async function checkedListOf(
-  { fetch }: Pick<TestGateway, 'fetch'>,
-  path = '/tokenlist.json',
-): Promise<TokenList> {
+export async function checkedListOf({ fetch }: Pick<TestGateway, 'fetch'>, path = '/tokenlist.json') {
   const response = await fetch(path);
   expect(response.status).toBe(200);
   const list = (await response.json()) as TokenList;

@@ -28,6 +28,20 @@ export function share<Started extends object>(
   return shared;
 }
 
+/** Repeats this work until the end of the test, or until the returned function is called. It waits for the last time. */
+export function repeat(work: () => Promise<unknown>): () => Promise<void> {
+  let isOver = false;
+  const repeating = (async () => {
+    while (!isOver) await work();
+  })();
+  const stop = () => {
+    isOver = true;
+    return repeating;
+  };
+  onTestFinished(stop);
+  return stop;
+}
+
 /** A new directory. The end of the test removes it, or the end at which `atEnd` calls its functions. */
 export function temporaryDirectory(atEnd: AtEnd = onTestFinished): string {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));

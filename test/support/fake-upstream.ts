@@ -22,10 +22,7 @@ export interface SeenRequest {
 
 export type FakeUpstream = Awaited<ReturnType<typeof startFakeUpstream>>;
 
-export interface FakeListings {
-  readonly chains?: readonly unknown[];
-  readonly tokens?: readonly unknown[];
-}
+export type FakeListings = { readonly chains?: readonly unknown[]; readonly tokens?: readonly unknown[] };
 
 /** The rows of each listing, or the answers to requests for them and for routes. */
 export interface FakeAnswers {

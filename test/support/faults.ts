@@ -6,10 +6,7 @@ import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSy
 import type { RawChain, RawToken } from '../fixtures/demo.js';
 import { type Answer, type FakeUpstream, json, reset, stall, status, text } from './fake-upstream.js';
 
-export interface GoodListings {
-  readonly chains: readonly RawChain[];
-  readonly tokens: readonly RawToken[];
-}
+export type GoodListings = { readonly chains: readonly RawChain[]; readonly tokens: readonly RawToken[] };
 
 export interface Fault {
   readonly name: string;

@@ -19,11 +19,7 @@ const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
 
 export const isHeavyMissing = isMissing(isInstalled, `Relay and code generators (${INSTALL})`);
 
-export interface Ended {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type Ended = { readonly status: number; readonly stdout: string; readonly stderr: string };
 
 export type ClientProject = ReturnType<typeof createClientProject>;
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { type AtEnd, share } from './ends.js';
+import { type AtEnd, repeat, share } from './ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { LIMITS_OF_PRODUCTION, mainThreadMs, megabytesOf } from './processes.js';
@@ -125,10 +125,8 @@ function watch(address: string, pid: number | undefined) {
     failed: 0,
     probes: 0,
   };
-  let isStopped = false;
-
-  async function probe(name: 'liveMs' | 'cachedMs', asked: Asked): Promise<void> {
-    while (!isStopped) {
+  const probe = (name: 'liveMs' | 'cachedMs', asked: Asked) =>
+    repeat(async () => {
       const before = mainThreadMs(pid);
       const { status } = await send(address, asked).catch(() => ({ status: 0 }));
       worst[name] = Math.max(worst[name], mainThreadMs(pid) - before);
@@ -136,13 +134,11 @@ function watch(address: string, pid: number | undefined) {
       worst.probes++;
       if (status !== 200) worst.failed++;
       await sleep(PROBE_EVERY_MS);
-    }
-  }
+    });
   const probes = [probe('liveMs', { path: '/live', agent }), probe('cachedMs', { body: CACHED, agent })];
   return {
     async stop() {
-      isStopped = true;
-      await Promise.all(probes);
+      await Promise.all(probes.map((stop) => stop()));
       agent.destroy();
       return worst;
     },

@@ -1,10 +1,12 @@
 /** Several whole gateways that share one upstream through one real Redis. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
 import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
+import { repeat } from './ends.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
 import { createTestGateway, defaultConfig, type TestGateway, type TestOptions } from './test-gateway.js';
@@ -82,23 +84,17 @@ const TICK_MS = 20;
  */
 export function watchAnswers(gateways: readonly TestGateway[]) {
   const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };
-  let isOver = false;
   let ticks = 0;
   const ticking = setInterval(() => ticks++, TICK_MS);
-  const watching = gateways.map(async (gateway) => {
-    while (!isOver) {
+  onTestFinished(() => clearInterval(ticking));
+  for (const gateway of gateways)
+    repeat(async () => {
       const askedAt = ticks;
       const symbols = await symbolsOf(gateway);
       seen.longestMs = Math.max(seen.longestMs, (ticks - askedAt) * TICK_MS);
       seen.answers++;
       if (symbols.join() !== SYMBOLS.join()) seen.wrong.push(symbols);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  });
-  onTestFinished(async () => {
-    isOver = true;
-    clearInterval(ticking);
-    await Promise.all(watching);
-  });
+      await sleep(20);
+    });
   return seen;
 }

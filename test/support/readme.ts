@@ -7,11 +7,7 @@ import { Kind, parse } from 'graphql';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A fenced block of a README, by its name: the comment `<!-- test: name -->` above it, or its operation. */
-interface Block {
-  readonly name: string;
-  readonly language: string;
-  readonly text: string;
-}
+type Block = { readonly name: string; readonly language: string; readonly text: string };
 
 const PICTURES = ['mermaid'];
 

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Service } from '../../src/domain/listing.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { repeat } from '../support/ends.js';
 import {
   type Answer,
   first,
@@ -162,30 +163,24 @@ it('the log names the differences between the two listings', async () => {
 it('clients notice nothing of a failover, however many send requests', async () => {
   const config = { chainsFreshMs: 20, tokensFreshMs: 20 };
   const { query, v1, sources, failovers } = await serve({ config });
-  let asking = true;
-  onTestFinished(() => {
-    asking = false;
-  });
   const failed: unknown[] = [];
   let answered = 0;
-  const clients = Array.from({ length: 20 }, async () => {
-    while (asking) {
-      const answer = await query(
-        `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
-      );
-      answered++;
-      // Answers from memory alone would leave the event loop no time to read those of the services.
-      await setImmediate();
-      if (answer.errors) failed.push(answer);
-    }
-  });
+  const ask = async () => {
+    const answer = await query(
+      `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
+    );
+    answered++;
+    // Answers from memory alone would leave the event loop no time to read those of the services.
+    await setImmediate();
+    if (answer.errors) failed.push(answer);
+  };
+  const clients = Array.from({ length: 20 }, () => repeat(ask));
   await expect.poll(sources).toEqual(['v1', 'v1']);
   v1.planBoth(late(5, GONE));
   await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
   const before = answered;
   await expect.poll(() => answered).toBeGreaterThan(before + 100);
-  asking = false;
-  await Promise.all(clients);
+  await Promise.all(clients.map((stop) => stop()));
   expect(failed).toEqual([]);
   expect(await failovers()).toEqual([1, 1]);
 });

@@ -3,9 +3,7 @@ import { buildSchema, type GraphQLSchema, graphql } from 'graphql';
 import type { AtEnd } from '../../support/ends.js';
 import { startAround } from '../../support/open-gateway.js';
 
-interface ChainKey {
-  readonly chainKey: string;
-}
+type ChainKey = { readonly chainKey: string };
 interface TokenKey extends ChainKey {
   readonly address: string;
 }

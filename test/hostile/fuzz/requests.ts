@@ -42,11 +42,7 @@ const TYPED: readonly (readonly [type: string, rest: string, good: unknown])[] =
   ['ID!', '{ node(id: $v) { id } }', 'WyJDaGFpbiIsImJhc2UiXQ'],
   ['[String!]!', '{ chainsByKey(chainKeys: $v) { id name } }', 'ethereum'],
   ['[TokenKey!]!', '{ tokensByKey(keys: $v) { id symbol } }', { chainKey: 'ethereum', address: '0x1' }],
-  [
-    '[_Any!]!',
-    '{ _entities(representations: $v) { __typename } }',
-    { __typename: 'Chain', chainKey: 'base' },
-  ],
+  ['[_Any!]!', '{ _entities(representations: $v) { __typename } }', { __typename: 'Chain', chainKey: 'sei' }],
   ['[_Any!]!', '{ _entities(representations: $v) { ... on Token { symbol } } }', { __typename: 'Token' }],
   ['TokenFilter', '{ tokenSearch(filter: $v) { totalCount } }', { symbols: ['ETH'], chainTypes: ['evm'] }],
   ['[String!]', '{ tokenSearch(filter: {symbols: $v, chainKeys: $v}) { totalCount } }', 'ETH'],
