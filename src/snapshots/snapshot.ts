@@ -4,7 +4,7 @@ import { foldChainKey, tokenKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
-import type { EvmChain, ListingHistory, TokenListState } from '../domain/listing-memory.js';
+import type { EvmChain, ListingHistory } from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
@@ -17,7 +17,7 @@ import type { KnownChains } from '../search/word-scores.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './change-log.js';
 import { unlistedRows } from './known-rows.js';
-import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './token-list-state.js';
+import { evmChainsOf, nextTokenListState } from './token-list-state.js';
 
 /** One whole listing as it is served: fetched, guarded, and without the rows that the operator hides. */
 export interface Snapshot<Row> extends Fetched<Row> {
@@ -146,7 +146,7 @@ export async function createTokenSnapshot(
     else byAddress.set(address, token);
   });
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
-  const state = before && tokenListStateOf(before, chains);
+  const state = before?.history.tokenList;
   const stored = fetched.history?.tokenList;
   const ownChains = chains && evmChainsOf(chains.rows, byChain);
   // The stored version is used only for exactly the stored rows and chains. Other rules or another guard memory can
@@ -181,25 +181,6 @@ export async function createTokenSnapshot(
 
 /** The chains as a set of texts: equal for the same chains in any order. */
 const textsOf = (chains: readonly EvmChain[] = []) => new Set(chains.map(String));
-
-/**
- * Returns the state of the token list. A token snapshot that was made before the first chain listing has no state. This
- * function makes its first state once there are chains.
- */
-export function tokenListStateOf(
-  tokens: TokenSnapshot,
-  chains: ChainSnapshot | undefined,
-): TokenListState | undefined {
-  const { history, takenAt, byChain } = tokens;
-  const known = history.tokenList ?? firstStates.get(tokens);
-  if (known || !chains) return known;
-  const hasTokens = { has: (chainKey: string) => byChain(chainKey).length > 0 };
-  const first = { version: FIRST_VERSION, at: takenAt, chains: evmChainsOf(chains.rows, hasTokens) };
-  firstStates.set(tokens, first);
-  return first;
-}
-
-const firstStates = new WeakMap<TokenSnapshot, TokenListState>();
 
 /** Ages that differ by less than this (ms) can be of the same answer, because the header `Age` has whole seconds. */
 const AGE_STEP_MS = 1_000;

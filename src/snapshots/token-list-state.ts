@@ -69,7 +69,7 @@ function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: n
   return logoUrl !== null && URI.test(logoUrl) ? { ...entry, logoURI: logoUrl } : entry;
 }
 
-export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
+const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
 
 /**
  * Makes the state of the token list for a new token listing, by the rules of Uniswap's token lists, which ignore the

@@ -7,7 +7,6 @@ import { cachingHeaders } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
-import { tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
@@ -40,8 +39,8 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
 
   /** Undefined until the token listing and its EVM chains are known; a promise of undefined if the chain has no list. */
   function find(chainKey: string | undefined): Promise<TokenListDocument | undefined> | undefined {
-    const { chains, tokens } = snapshots.current();
-    const current = tokens && tokenListStateOf(tokens, chains);
+    const { tokens } = snapshots.current();
+    const current = tokens?.history.tokenList;
     if (!tokens || !current) return undefined;
     const documents = documentsOf(current);
     const key = chainKey?.toLowerCase();
