@@ -79,7 +79,7 @@ it('the dependencies in package.json are exactly what the compiled code imports,
     .filter((path) => !/^pages\/(picker|graphiql)\//.test(path))
     .flatMap((path) => [
       ...readFileSync(join(dist, path), 'utf8').matchAll(
-        /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g,
+        /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?\w[\w.-]*)(?:\/[^'"]*)?['"]/g,
       ),
     ])
     .map(([, name = '']) => name)
