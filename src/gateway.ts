@@ -45,8 +45,8 @@ export interface GatewayRequest {
   readonly isOperation: boolean;
   /** Reads the parameters in the operation's turn. Absent if only Yoga can respond. */
   readonly parameters?: (() => GivenParameters) | undefined;
-  /** Called if the operation had to wait for its turn. True if it has answered the request, which is then not executed. */
-  readonly answerInTurn?: (() => boolean) | undefined;
+  /** Called with them, trusted documents in place of their ids. True if it has answered the request, which is not executed. */
+  readonly answerInTurn?: ((parameters: RequestParameters) => boolean) | undefined;
   /** Makes the request for GraphQL Yoga. */
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
@@ -105,24 +105,29 @@ export function createGateway(options: GatewayOptions) {
   /**
    * Responds to a request: from memory if possible, otherwise by path or by GraphQL Yoga.
    *
-   * @returns no promise if the response was written at once: a promise would take a quarter of the whole time. A promise of
-   *   undefined if `answerInTurn` has answered the request
+   * @returns no promise if the response was written at once: a promise would take a quarter of the whole time. Undefined
+   *   if `answerInTurn` has answered the request
    */
-  function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer | undefined> {
+  function respond(
+    request: GatewayRequest,
+    context: RequestFacts,
+  ): Answer | undefined | Promise<Answer | undefined> {
     if (!request.isOperation) return respondByPathOrYoga(request, context);
     const { client } = context;
     let parameters: GivenParameters;
+    let isAnswered: boolean | undefined;
     const begin = () => {
       parameters = withTrustedText(request.parameters?.());
-      return execute(parameters, context);
+      isAnswered = parameters && request.answerInTurn?.(parameters);
+      return isAnswered ? undefined : execute(parameters, context);
     };
-    const now = request.parameters && queue.runNow(begin);
-    if (now && isWritten(now.result)) return { written: now.result };
-    const inTurn = () => {
-      if (!now && request.answerInTurn?.()) return undefined;
-      const result = now ? now.result : begin();
+    const answerFrom = (result: Result) => {
+      if (isAnswered) return undefined;
       return isWritten(result) ? { written: result } : respondLater(request, context, parameters, result);
     };
+    const now = request.parameters && queue.runNow(begin);
+    if (now && (isAnswered || isWritten(now.result))) return answerFrom(now.result);
+    const inTurn = () => answerFrom(now ? now.result : begin());
     // `bind` keeps the tracing span of the request, because the queue starts the operation outside of this span.
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, refuseAsOverloaded);
   }
@@ -210,7 +215,7 @@ export function createGateway(options: GatewayOptions) {
     return loading;
   }
 
-  return { path, isOperation, withTrustedText, respond, load };
+  return { path, isOperation, respond, load };
 }
 
 function refuseToResume(isByClient: boolean): never {

@@ -1,6 +1,5 @@
 /** One request and its response, of node:http or of `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestParameters } from '../execution/operation-writer.js';
 import type { ClientFinder } from '../http/client-address.js';
 import type { EncodedBody } from '../http/encodings.js';
 import { requestIdFrom } from '../http/headers.js';
@@ -20,8 +19,6 @@ export interface CacheableRequest extends RequestHead {
   readonly contentType: string | undefined;
   /** Empty for a request without a body. */
   readonly body: string;
-  /** The parameters that a short body contains, once it was parsed. */
-  parsed?: { readonly parameters: RequestParameters | undefined };
 }
 
 /** Exactly one response is sent. */

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { createPartCheck } from '../domain/json-parts.js';
+import type { RequestParameters } from '../execution/operation-writer.js';
 import type { Answer, Gateway, WrittenResponse } from '../gateway.js';
 import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
 import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.js';
@@ -17,7 +18,7 @@ import type { OperationOutcome } from '../yoga.js';
 import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
-import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
+import { createResponseCache, parametersOf } from './response-cache.js';
 import { commonHeaders, createResponseHeaders, sendComplete, sendPlain } from './send-response.js';
 
 export interface ResponderOptions extends Config {
@@ -31,7 +32,9 @@ export interface ResponderOptions extends Config {
   readonly log: Logger;
 }
 
-/** The most parts of a body longer than {@link MAX_SHORT_LENGTH}: a body of 1 MiB can have 13,000 keys of tokens. */
+/** The parts of a longer body are counted before it is parsed. */
+const MAX_SHORT_LENGTH = 16_384;
+/** The most parts of such a body: one of 1 MiB can have 13,000 keys of tokens. */
 const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
 /** An eighth of the memory that `.deploy` reserves for a gateway. */
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
@@ -41,9 +44,9 @@ const COALESCE_WITHIN_MS = 1_000;
 /** Creates the function that responds to a request after its body was read. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
-  const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
+  const { maxBodyBytes, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
   const { path } = gateway;
-  const cache = createResponseCache(maxCacheBytes, maxQueryTokens, gateway);
+  const cache = createResponseCache(maxCacheBytes);
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
@@ -80,33 +83,39 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return undefined;
   }
 
-  /** @param key undefined for a request that is new or cannot be cached. Returns a promise unless the response was sent */
-  function execute(key: string | undefined, exchange: Exchange) {
+  /** @param knownKey undefined if the key is found in the turn. Returns a promise unless the response was sent */
+  function execute(knownKey: string | undefined, exchange: Exchange) {
     const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);
     const headers = isOperation ? headersFor(cacheable) : undefined;
-    let hasBegun = false;
-    const begin = () => {
-      hasBegun = true;
-      return parametersOf(cacheable, path);
-    };
+    let key = knownKey;
+    /** Undefined until the operation has its turn. */
+    let parameters: RequestParameters | undefined;
+    const parse = () => parametersOf(cacheable, path);
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
     const text = cacheable.body || cacheable.url;
-    // An equal request may have been executed while this one waited for its turn.
-    const answerInTurn = () => sendFromCache(key, exchange);
-    const request = { isOperation, parameters: headers && begin, answerInTurn, toRequest };
+    const answerInTurn = (resolved: RequestParameters) => {
+      parameters = resolved;
+      key ??= cache.keyOf(cacheable, resolved);
+      return sendFromCache(key, exchange);
+    };
+    const request = { isOperation, parameters: headers && parse, answerInTurn, toRequest };
     const answer = gateway.respond(request, { client, text, requestId });
     const send = (given: Answer | undefined) => {
       if (!given) return undefined;
       if ('written' in given) return sendExecuted(key, exchange, headers ?? [], given.written, 'writer');
-      if ('response' in given) return sendByYoga(key, exchange, headers, given);
+      if ('response' in given) {
+        // GraphQL Yoga is slow, so its response is worth caching the first time.
+        if (given.outcome.result?.dependencies) key ??= parameters && cache.keyOf(cacheable, parameters);
+        return sendByYoga(key, exchange, headers, given);
+      }
       return observer.refuse(exchange, given.refusal, given.isByClient);
     };
     if (!(answer instanceof Promise)) return send(answer);
     const sending = answer.then(send);
     if (key !== undefined) {
       // Lets equal requests wait for this execution, until it succeeds or fails.
-      const sharedKey = hasBegun ? key : keyInTurnOf(key, exchange);
+      const sharedKey = parameters ? key : keyInTurnOf(key, exchange);
       const done = () => {
         if (executing.get(sharedKey) === settled) executing.delete(sharedKey);
       };
@@ -159,8 +168,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     const { result } = outcome;
     if (headers && result && !outcome.codes && isSingleJson(response)) {
       const body = [Buffer.from(String(response.body))];
-      const ownKey = result.dependencies && (key ?? cache.cacheKey(exchange.cacheable));
-      return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
+      return sendExecuted(key, exchange, headers, { ...result, body }, 'yoga');
     }
     const others = commonHeaders(exchange, corsOrigins);
     if (pathIn(exchange.url) === path) {
@@ -218,13 +226,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       fail(err, exchange);
     };
     try {
-      const key = cache.keyIfSeen(request);
+      const key = cache.knownKey(request);
       if (sendFromCache(key, exchange)) return;
-      // If only ignored members differ, a new text has the key of a cached request. Otherwise the request is executed
-      // without a key, because the response to a new text is usually not worth caching.
-      if (key === undefined && hasIgnoredMembers(request, path)) {
-        if (sendFromCache(cache.cacheKey(request), exchange)) return;
-      }
       observer.began();
       hasBegun = true;
       const mustWait = limit !== undefined || executionOf(exchange, key) !== undefined;

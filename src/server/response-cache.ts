@@ -1,12 +1,8 @@
 /** The response cache: responses in memory, by keys made from their requests. */
 import { createHash } from 'node:crypto';
-import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { parsedBytes } from '../domain/json-parts.js';
-import { exceededTokenLimit } from '../execution/documents.js';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import { createSeenBefore } from '../execution/seen-before.js';
-import type { Gateway } from '../gateway.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import type { Body } from '../http/encodings.js';
 import { isAskedByBody, isJsonType } from '../http/operations.js';
@@ -25,28 +21,15 @@ interface CachedResponse extends CompleteResponse {
   readonly madeAt: number;
 }
 
-/** The key of a longer request is not stored. If its text was not seen lately, it is parsed only in its turn. */
-export const MAX_SHORT_LENGTH = 16_384;
-/** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
+/** A longer request is not cached. */
 const MAX_KEYED_LENGTH = 65_536;
-/** A longer text is parsed before the turn of its operation only if it has few values for its length. */
-const MAX_UNCHECKED_LENGTH = 1_024;
-/** The most bytes in memory for each character of such a text. Keys of tokens take 4, symbols of three letters 11. */
-const MAX_BYTES_OF_CHARACTER = 12;
 /** A response is estimated to take this many bytes beside its key and body: its headers and dependencies. */
 const RESPONSE_BYTES = 2_000;
 /** A key is estimated to take this many bytes beside the text of its request. */
 const KEY_BYTES = 500;
 
-/**
- * The cache does not check whether an entry is current. A request by id has the same key as one with the text. A document
- * with too many lexical tokens has no key, like any refused one.
- */
-export function createResponseCache(
-  maxBytes: number,
-  maxQueryTokens: number,
-  { path, withTrustedText }: Gateway,
-) {
+/** The cache does not check whether an entry is current. */
+export function createResponseCache(maxBytes: number) {
   const maxResponseBytes = Math.ceil(maxBytes * 0.84);
   const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxResponseBytes,
@@ -62,45 +45,25 @@ export function createResponseCache(
   });
   const isTextKnown = createSeenBefore();
 
-  /**
-   * The same for requests that differ only in white space, comments (except with `extensions`), the order of members,
-   * or ignored members. An unusual request has no key, and is executed each time.
-   */
-  function canonicalKey(request: CacheableRequest): string | undefined {
-    const parameters = isQuickToParse(request.body)
-      ? withTrustedText(parametersOf(request, path))
-      : undefined;
-    if (!parameters) return undefined;
-    const { query, variables, operationName, extensions } = parameters;
-    try {
-      // With extensions, the exact text is a part of the key: extensions can have a hash of this text. It can also be missing.
-      const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
-      const { method, accept, origin } = request;
-      // JSON has null for undefined.
-      const parts = [method, accept, origin, document, operationName, variables, extensions];
-      return createHash('sha256').update(JSON.stringify(parts, sorted)).digest('base64url');
-    } catch {
-      return undefined;
-    }
-  }
-
-  function computeKey(request: CacheableRequest, text: string): string | undefined {
-    if (text.length > MAX_KEYED_LENGTH) return undefined;
-    const key = keys.get(text) ?? canonicalKey(request);
-    if (key !== undefined && text.length <= MAX_SHORT_LENGTH) keys.set(text, key);
-    return key;
-  }
-
   return {
-    /** The key of a request whose text was seen lately. Undefined for a new text, which is then remembered. */
-    keyIfSeen(request: CacheableRequest): string | undefined {
+    /** The key of a request whose text has come at least twice. Nothing is parsed. */
+    knownKey: (request: CacheableRequest): string | undefined => keys.get(textOf(request)),
+    /**
+     * Computes the key of a parsed request. Requests have the same key if they differ only in ignored members, in the order
+     * of members, or in white space around them. A new text has no key, because its response is usually not worth caching,
+     * unless only its ignored members are new.
+     */
+    keyOf(request: CacheableRequest, parameters: RequestParameters): string | undefined {
       const text = textOf(request);
-      const known = keys.get(text);
-      if (known !== undefined || text.length > MAX_KEYED_LENGTH) return known;
-      return isTextKnown(text) ? computeKey(request, text) : undefined;
+      if (text.length > MAX_KEYED_LENGTH) return undefined;
+      const isKnown = isTextKnown(text);
+      if (!isKnown && Object.keys(parameters).every((name) => KNOWN_PARAMETERS.includes(name)))
+        return undefined;
+      const key = canonicalKey(request, parameters);
+      if (key === undefined || (!isKnown && !responses.has(key))) return undefined;
+      if (isKnown) keys.set(text, key);
+      return key;
     },
-    /** Equal for requests that mean the same. Undefined if the response cannot be cached. */
-    cacheKey: (request: CacheableRequest) => computeKey(request, textOf(request)),
     responses,
     size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
@@ -114,15 +77,16 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
   return [method, url, accept, origin, contentType, body].join('\n');
 }
 
-/** A thousand requests can arrive at once, and each of them with 16,000 brackets would take 5 ms and half a megabyte. */
-function isQuickToParse(text: string): boolean {
-  return text.length <= MAX_UNCHECKED_LENGTH || parsedBytes(text) <= MAX_BYTES_OF_CHARACTER * text.length;
-}
-
-/** The document without white space and comments. Throws on a syntax error or too many tokens. */
-function stripped(document: string, maxQueryTokens: number): string {
-  if (exceededTokenLimit(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
-  return stripIgnoredCharacters(document);
+/** Undefined if the request cannot be cached. */
+function canonicalKey({ method, accept, origin }: CacheableRequest, parameters: RequestParameters) {
+  const { query, operationName, variables, extensions } = parameters;
+  try {
+    // JSON has null for undefined.
+    const parts = [method, accept, origin, query, operationName, variables, extensions];
+    return createHash('sha256').update(JSON.stringify(parts, sorted)).digest('base64url');
+  } catch {
+    return undefined;
+  }
 }
 
 /** For JSON.stringify: sorts the members of objects by name. Throws on a number that JSON cannot represent. */
@@ -136,20 +100,6 @@ function sorted(_name: string, value: unknown): unknown {
 /** The parameters that GraphQL over HTTP defines, and the ids of documents. Others are ignored. */
 const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', 'documentId', 'doc_id'];
 
-/** A URL with more parameters is left to GraphQL Yoga: to read thousands of them takes milliseconds. */
-const MAX_PARAMETERS = 50;
-
-const OTHER_PARAMETER = new RegExp(`[?&](?!(${KNOWN_PARAMETERS.join('|')})=)[^&]`);
-
-/** Whether a request to the endpoint has members or parameters that are ignored. False for a long or unusual request. */
-export function hasIgnoredMembers(request: CacheableRequest, path: string): boolean {
-  if (request.body.length + request.url.length > MAX_SHORT_LENGTH) return false;
-  // The URL is not decoded for this check. A wrong `true` only costs time.
-  if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
-  if (!isQuickToParse(request.body)) return false;
-  return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
-}
-
 /** Reads the parameters of a request to the endpoint. Undefined for an unusual one, such as a form. */
 export function parametersOf(request: CacheableRequest, path: string): RequestParameters | undefined {
   return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
@@ -157,20 +107,15 @@ export function parametersOf(request: CacheableRequest, path: string): RequestPa
 
 function fromBody(request: CacheableRequest, path: string): RequestParameters | undefined {
   const { url, contentType = '', body } = request;
-  if (url !== path || !isJsonType(contentType)) return undefined;
-  if (body.length > MAX_SHORT_LENGTH) return parsed(body);
-  request.parsed ??= { parameters: parsed(body) };
-  return request.parsed.parameters;
+  return url === path && isJsonType(contentType) ? parsed(body) : undefined;
 }
 
 function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
-  if (url.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
   // GraphQL Yoga decides about a parameter that is given twice.
   if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
-  if (!isQuickToParse(variables ?? '') || !isQuickToParse(extensions ?? '')) return undefined;
   const jsonIn = (text: string | undefined) => text && (parsed(text) ?? text);
   return { ...plain, variables: jsonIn(variables), extensions: jsonIn(extensions) };
 }

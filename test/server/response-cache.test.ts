@@ -80,8 +80,6 @@ it('equal requests of many clients that wait for their turns are executed once',
 });
 
 it.each<[string, Asked]>([
-  ['in other white space', { ...BASE, query: TOKENS.replaceAll(' ', '\n   ') }],
-  ['with commas and comments', { ...BASE, query: `# a comment\n${TOKENS.replace('symbol', 'symbol,')}` }],
   ['with members in another order', { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) }],
   ['with null members', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
   ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
@@ -117,33 +115,25 @@ it('a cached response is found by POST with new unknown members; a new request w
   expect((await countExecuted(numbered(BASE, 1), numbered(BASE, 2))).count).toBe(0);
   const other = { ...BASE, variables: { key: 'sei' } };
   expect((await countExecuted(numbered(other, 1), numbered(other, 2))).count).toBe(2);
-  // A long new request is parsed only in its turn. So its unknown member is not ignored, and it is executed.
   const long = { body: JSON.stringify({ ...BASE, id: 'x'.repeat(16_384) }) };
-  expect((await countExecuted(long)).count).toBe(1);
+  expect((await countExecuted(long)).count).toBe(0);
   expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
 });
 
-const posted = (values: string) => ({ body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` });
-const got = (values: string) => ({
-  method: 'GET',
-  path: `${pathOf({ query: TOKENS })}&variables={"a":${values}}`,
-});
+const MANY = [`[${'{},'.repeat(5_000)}{}]`, '['.repeat(7_000) + ']'.repeat(7_000)];
 const parameters = Array.from({ length: 2_000 }, (_nothing, nth) => `&a${nth}=1`).join('');
-const VALUES = {
-  objects: `[${'{},'.repeat(5_000)}{}]`,
-  'nested lists': '['.repeat(7_000) + ']'.repeat(7_000),
-  numbers: `["",${'1.5,'.repeat(3_500)}1]`,
-};
 it.each<[string, Asked]>([
-  ...Object.entries(VALUES).map(([name, values]): [string, Asked] => [name, posted(values)]),
-  ...Object.entries(VALUES).map(([name, values]): [string, Asked] => [`${name} by GET`, got(values)]),
-  ['URL parameters', { method: 'GET', path: pathOf(BASE) + parameters }],
-])('a request with thousands of %s is not cached, but parsed in its turn', async (_name, asked) => {
+  ...MANY.map((values): [string, Asked] => [
+    'values',
+    { body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` },
+  ]),
+  ['parameters', { method: 'GET', path: pathOf(BASE) + parameters }],
+])('a cached response is found by a request with thousands of ignored %s', async (_name, asked) => {
   const { countExecuted } = await startServer(LONG);
-  await countExecuted(BASE, BASE, BASE);
-  const { count, bodies } = await countExecuted(asked, asked, asked);
-  expect(count).toBe(3);
-  expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
+  const known = { ...BASE, method: asked.method ?? 'POST' };
+  await countExecuted(known, known);
+  const { count, bodies } = await countExecuted(known, asked, asked);
+  expect([count, new Set(bodies).size]).toEqual([0, 1]);
 });
 
 it('a cached response is found if the same text came with another content type before', async () => {

@@ -50,9 +50,14 @@ export async function startServer(options: TestServerOptions = {}) {
   const server = createGatewayServer({
     gateway: {
       ...gateway.gateway,
-      respond(...asked) {
+      respond(request, facts) {
         executions++;
-        return gateway.gateway.respond(...asked);
+        const answerInTurn: typeof request.answerInTurn = (parameters) => {
+          const isAnswered = request.answerInTurn?.(parameters) ?? false;
+          if (isAnswered) executions--;
+          return isAnswered;
+        };
+        return gateway.gateway.respond({ ...request, answerInTurn }, facts);
       },
     },
     checkDependencies: gateway.checkDependencies,
