@@ -17,7 +17,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [README]: {
     [COMMANDS]:
       'start, tests, rest, query, answer, real upstream, ChainPicker, TokenPicker, DestinationPicker',
-    'test/clients': 'recipes/fetch.ts',
+    'test/clients': 'recipes/fetch.ts, recipes/apollo.ts',
     'test/library': 'hosts/node-http.js',
   },
   'src/graph/README.md': {
@@ -40,7 +40,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '.deploy/README.md': { 'test/deploy/prometheus.test.ts': 'prometheus.yaml' },
   'test/clients/README.md': {
     'test/clients':
-      'recipes/apollo.ts, recipes/urql.ts, projects/relay/relay.config.json, projects/relay/src/TokenPicker.ts, projects/codegen/codegen.json, projects/tada/tada.json, projects/tada/src/graphql.ts',
+      'recipes/urql.ts, projects/relay/relay.config.json, projects/relay/src/TokenPicker.ts, projects/codegen/codegen.json, projects/tada/tada.json, projects/tada/src/graphql.ts',
     'test/clients/nullability.test.ts': 'codegen-nullability.json, semantic-to-strict',
   },
 };
