@@ -18,7 +18,7 @@ const SECOND = {
   /** The gateway with programs of others: a browser, client libraries, routers, npm. */
   integration: [
     'readme.test.ts',
-    'pages/picker/picker{,-code,-rows,-states}.test.ts',
+    'pages/picker/picker{,-code,-looks,-rows,-states}.test.ts',
     'pages/playground.test.ts',
     'pages/trusted-pages.test.ts',
     'clients/*.test.ts',
@@ -55,6 +55,7 @@ const LONG = [
   'pages/playground',
   'pages/picker/picker',
   'pages/picker/picker-code',
+  'pages/picker/picker-looks',
   'pages/picker/picker-rows',
   'federation/routers',
   'deploy/rolling',

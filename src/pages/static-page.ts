@@ -116,15 +116,17 @@ function compactStyle(style: string): string {
 }
 
 /**
- * Removes the indents of a script, and line breaks where a statement has ended or cannot end; but none in a text of several
- * lines, or after a comment. Scripts write a backtick that neither begins nor ends a text as `\x60`.
+ * Removes the indents of a script, and line breaks that separate nothing, since every statement ends with `;` or `}`; but
+ * none in a text of several lines, or after a comment. Scripts write a backtick that neither begins nor ends a text as
+ * `\x60`.
  */
 function compactScript(script: string): string {
   let isInText = false;
-  return script.replaceAll(/^(.*)\n/gm, (whole, line: string) => {
+  return script.replaceAll(/^(.*)\n(?= *(.?))/gm, (whole, line: string, next: string) => {
     const isOfText = isInText;
     if (line.replaceAll('\\`', '').split('`').length % 2 === 0) isInText = !isInText;
-    const kept = isInText || !/^(?!.*\/\/).*[{(,;]$/.test(line) ? whole : line;
+    const separates = !/[{}()[,;:?]$/.test(line) && !/[})\].?:|&]/.test(next);
+    const kept = isInText || line.includes('//') || separates ? whole : line;
     return isOfText ? kept : kept.replace(/^ +/, '');
   });
 }

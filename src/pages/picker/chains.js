@@ -30,6 +30,8 @@ export function createChains({ chosen, onChoose, onDone }) {
 
   /** Makes the chips, unless they are the same, and marks the chosen one. @returns {number} how many chains have a chip */
   function show() {
+    // Until they are loaded, the page has empty chips.
+    if (!chains[0]) return 0;
     const chain = chosen();
     const isListed = !chain || chains.some(({ chainKey }) => chainKey === chain);
     const all = isListed ? chains : [...chains, { chainKey: chain, name: chain, heldBack: [], tokens: null }];
@@ -91,6 +93,8 @@ export function createChains({ chosen, onChoose, onDone }) {
     uncover(onDone);
   }
 
+  // In place of the chips to come.
+  chips.append(make('label'), make('label'), make('label'));
   addEventListener('resize', show);
   more.addEventListener('click', () => (isOpen ? close() : open()));
   chips.addEventListener('change', ({ target }) => {

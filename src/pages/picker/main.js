@@ -167,13 +167,15 @@ function showSlots() {
       make(
         'span',
         { class: 'what' },
-        make('span', { class: 'label' }, `${LABELS[one]} `),
+        make(
+          'span',
+          { class: 'label' },
+          `${LABELS[one]} `,
+          one === 'to' && isRoute === false ? make('span', { class: 'differs' }, '· no route ') : '',
+        ),
         ...(token || !key
           ? titleOf(token ?? NO_TOKEN)
           : [make('b', {}, token === null ? 'Not listed' : 'Loading…')]),
-        ...(one === 'to' && isRoute === false
-          ? [' ', make('span', { class: 'differs' }, 'cannot be reached')]
-          : []),
       ),
     );
   }

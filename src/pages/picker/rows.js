@@ -21,31 +21,33 @@ const SIGNS = [
   [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7 7h10M8.5 12h7M7 17h10'],
 ];
 
-/** Colours of the chains with most tokens. */
-const COLORS = new Map(
-  Object.entries({
-    ethereum: '#3f4aa6',
-    optimism: '#e5031c',
-    base: '#0052ff',
-    arbitrum: '#1a78bb',
-    avalanche: '#d93c3d',
-    bsc: '#a85a00',
-  }),
-);
+/** Colours of the chains with most tokens. @type {Record<string, string | null>} */
+const COLORS = {
+  __proto__: null,
+  ethereum: '#3f4aa6',
+  optimism: '#de031b',
+  base: '#0052ff',
+  arbitrum: '#156ba8',
+  avalanche: '#c93233',
+  bsc: '#9c5400',
+  plasma: '#0c6b5d',
+  unichain: '#d1067a',
+  mantle: '#3d4048',
+};
 
 /** Hues that differ clearly. Those between red and green would be olive and brown. */
 const HUES = [25, 45, 145, 190, 240, 265, 295, 325, 355];
 
-/** A colour that depends only on the name. The numbers give Unichain, Polygon and Solana about their own. @param {string} name */
+/** A colour that depends only on the name. The numbers give Polygon and Solana about their own. @param {string} name */
 function colorOf(name) {
   let hash = 0;
   for (const letter of name) hash = (hash * 33 + (letter.codePointAt(0) ?? 0)) % 1391;
-  return `oklch(${44 + (hash % 2) * 6}% 0.18 ${HUES[hash % HUES.length]})`;
+  return `oklch(${44 + (hash % 2) * 4}% 0.18 ${HUES[hash % HUES.length]})`;
 }
 
 /** Draws the mark of a chain. Its name always stands beside it. @param {string} chainKey @param {string} name */
 export function chainMark(chainKey, name) {
-  return onColor('mark', COLORS.get(chainKey) ?? colorOf(chainKey), firstCharacter(name || chainKey));
+  return onColor('mark', COLORS[chainKey] ?? colorOf(chainKey), firstCharacter(name || chainKey));
 }
 
 /**
@@ -212,22 +214,15 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
  * @param {boolean} [isRoute] whether the service lists the route; undefined while that is unknown
  */
 export function summaryOf(from, to, isRoute) {
+  // Each stays in one line, if it fits.
+  const named = (/** @type {Token} */ token) => make('span', {}, glyph(token), ...titleOf(token));
   if (!to)
-    return [
-      make(
-        'h2',
-        {},
-        glyph(from),
-        ...titleOf(from),
-        '\u2002→\u2002',
-        make('span', { class: 'on' }, 'choose where to'),
-      ),
-    ];
+    return [make('h2', {}, named(from), '\u2002→\u2002', make('span', { class: 'on' }, 'choose where to'))];
   const decimals = [from, to].map(
     (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,
   );
   return [
-    make('h2', {}, glyph(from), ...titleOf(from), '\u2002→\u2002', glyph(to), ...titleOf(to)),
+    make('h2', {}, named(from), '\u2002→\u2002', named(to)),
     // Empty while that is unknown, so that the panel below does not move then.
     isRoute === false
       ? make('p', { class: 'warning' }, 'The service lists no route between them.')

@@ -77,7 +77,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await page.locator('.done').count()).toBe(0);
     await says(
       page.locator('footer'),
-      /\d+ ms [\d.]+ kB fresh, \d+ s old gateway( cache)? Open in the playground/,
+      /\d+ ms [\d.]+ kB gateway( cache)? fresh, \d+ s old Open in the playground/,
     );
     await rows.first().waitFor();
     // It opens beside the picker, which keeps its tokens.
