@@ -124,12 +124,20 @@ export function relabel(pressed, text) {
 
 /** The address of what the page shows. */
 let shown = location.href;
-/** The open parts that cover the page, such as the list of chains; the last one is on top. Each part has added an entry to the history. `href` is the address before that, or empty once a choice has replaced the entry. @type {{ close: () => void, href: string }[]} */
+/**
+ * The open parts that cover the page, such as the list of chains; the last one is on top. Each has added an entry to the
+ * history. `href` is the address before that, or empty once a choice has replaced the entry.
+ *
+ * @type {{ close: () => void, href: string }[]}
+ */
 const covers = [];
 /** Whether the page itself has called `history.back()`, to remove the entry of a closed part. */
 let isLeaving = false;
 
-/** @param {Record<string, string>} values an empty one is removed @param {boolean} isChoice whether a person chose something, so that the Back button undoes it */
+/**
+ * @param {Record<string, string>} values an empty one is removed
+ * @param {boolean} isChoice whether a person chose something, so that the Back button undoes it
+ */
 export function writeAddress(values, isChoice) {
   const next = new URL(shown);
   for (const [name, value] of Object.entries(values)) {

@@ -32,7 +32,8 @@ export class QueryError extends Error {
  *
  * @param {string} query
  * @param {object} variables
- * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered is called before the answer, and with it; for answers with errors, too
+ * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered is called before the
+ *   answer is returned, also for an answer with errors
  * @returns {Promise<any>} the data
  * @throws {QueryError} also if there are errors and a root field, or an item of its list, is null; or an AbortError
  */

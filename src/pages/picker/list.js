@@ -31,7 +31,12 @@ const MAX_REFRESHED = 300;
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
-/** @typedef {{ filter: TokenFilter, total: number | undefined, cursor: string | null, element: HTMLElement, count: number, isOther: boolean, undrawn: Token[] }} Group cursor: empty before the first page, null after the last. undrawn: fetched tokens without a row */
+/**
+ * `cursor` is empty before the first page, and null after the last. `undrawn` has fetched tokens without a row.
+ *
+ * @typedef {{ filter: TokenFilter, total: number | undefined, cursor: string | null, element: HTMLElement, count: number,
+ *   isOther: boolean, undrawn: Token[] }} Group
+ */
 /** @typedef {{ token: Token, group: Group, place: number, element: HTMLElement }} Row place: its position in the group, from 1 */
 
 /**
@@ -172,7 +177,11 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     return { filter, total, cursor: '', count: 0, element, isOther, undrawn: [] };
   }
 
-  /** Adds a page to a group. The second group begins after the last page of the first, so that no token is in both. @param {Group} group @param {TokenPage} page */
+  /**
+   * Adds a page to a group. The second group begins after the last page of the first, so that no token is in both.
+   *
+   * @param {Group} group @param {TokenPage} page
+   */
   function append(group, { nodes, pageInfo, totalCount }) {
     group.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     noteLooks(nodes);
@@ -479,7 +488,11 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     },
     /** Repeats the last request for rows, if it failed. */
     retry: async () => failed?.(),
-    /** Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more. @param {import('./queries.js').TokenKey[]} also further tokens to fetch */
+    /**
+     * Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more.
+     *
+     * @param {import('./queries.js').TokenKey[]} also further tokens to fetch
+     */
     async refresh(also) {
       const refreshed = failed || askedKey !== shownKey ? [] : rows.slice(0, MAX_REFRESHED);
       const keys = [...refreshed.map(({ token: { chainKey, address } }) => ({ chainKey, address })), ...also];

@@ -29,7 +29,11 @@ const box = byId('search', HTMLInputElement);
 const shortcut = byId('shortcut', HTMLButtonElement);
 // Focused before the page changes: otherwise the browser would lay it out twice.
 if (hasMouse) box.focus();
-/** A token is undefined until it is loaded, and null if it is not listed. @type {Record<Side, { key?: TokenKey | undefined, token?: Token | null | undefined }>} */
+/**
+ * A token is undefined until it is loaded, and null if it is not listed.
+ *
+ * @type {Record<Side, { key?: TokenKey | undefined, token?: Token | null | undefined }>}
+ */
 const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
 let side = 'from';

@@ -9,10 +9,17 @@
  *   chain: { name: string, caip2: string | null, heldBack: HeldBackFact[] } | null,
  * }} Token
  */
-/** @typedef {{ totalCount: number, didYouMean: string[], pageInfo: { hasNextPage: boolean, endCursor: string | null }, nodes: Token[] }} TokenPage */
+/**
+ * @typedef {{ totalCount: number, didYouMean: string[], nodes: Token[],
+ *   pageInfo: { hasNextPage: boolean, endCursor: string | null } }} TokenPage
+ */
 /** @typedef {{ chainKeys?: string[], isBridgeable?: boolean, reachableFrom?: TokenKey }} TokenFilter */
 /** @typedef {{ chainKey: string, name: string, heldBack: HeldBackFact[], tokens: { isBridgeable: boolean }[] | null }} Chain */
-/** @typedef {{ name: string, source: string, state: 'FRESH' | 'STALE' | 'EMPTY', takenAt: string | null, rows: number, rejectedRows: number, heldBackRows: number, version: string | null, lastFailure: { code: string, at: string } | null }} Listing */
+/**
+ * @typedef {{ name: string, source: string, state: 'FRESH' | 'STALE' | 'EMPTY', takenAt: string | null, rows: number,
+ *   rejectedRows: number, heldBackRows: number, version: string | null,
+ *   lastFailure: { code: string, at: string } | null }} Listing
+ */
 
 const ROW = `symbol name address chainKey decimals isNative logoUrl id
     price { usd asOf }
