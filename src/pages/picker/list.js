@@ -215,7 +215,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     // Shows the chosen row, unless the person has scrolled. On a phone only the page scrolls: this does nothing.
     const chosen = made.find(({ token }) => token.id === scopeShown.chosenId)?.element;
     if (chosen && !list.scrollTop)
-      list.scrollTop = chosen.getBoundingClientRect().top - list.offsetTop - 2 * chosen.offsetHeight;
+      list.scrollTop =
+        chosen.getBoundingClientRect().top - list.getBoundingClientRect().top - 2 * chosen.offsetHeight;
     return true;
   }
 
