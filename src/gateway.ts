@@ -45,7 +45,10 @@ export interface GatewayRequest {
   readonly isOperation: boolean;
   /** Reads the parameters in the operation's turn. Absent if only Yoga can respond. */
   readonly parameters?: (() => GivenParameters) | undefined;
-  /** Called with them, trusted documents in place of their ids. True if it has answered the request, which is not executed. */
+  /**
+   * Called with the parameters, after the id of a trusted document was replaced by its text. Returns true if it has
+   * answered the request: then nothing is executed.
+   */
   readonly answerInTurn?: ((parameters: RequestParameters) => boolean) | undefined;
   /** Makes the request for GraphQL Yoga. */
   readonly toRequest: (RequestClass: typeof Request) => Request;

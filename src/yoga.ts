@@ -39,7 +39,7 @@ export interface RequestFacts extends Omit<OperationFacts, 'yieldToQueue'> {
 /** The context of GraphQL Yoga, and of the answers at other paths. */
 export type YogaContext = RequestFacts & Pick<ExecutionContext, 'outcome' | 'costRefusal'>;
 
-/** Plugins run in the order of their list. */
+/** Sets up GraphQL Yoga for the endpoint. Plugins run in the order of their list. */
 export function createYogaHandler({ schema, basePath, documents, trusted, createContext, log }: YogaOptions) {
   const { fetchAPI, handleRequest } = createYoga<YogaContext, GatewayContext>({
     schema,

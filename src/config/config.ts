@@ -94,7 +94,7 @@ const FRESHNESS = {
   holdBackMs: setting(
     86_400_000,
     to.timeOrNever,
-    'A changed guarded value is accepted when every listing during this time (a day unless set) had the same new value. 0 accepts it at once; with `never` only `LISTING_RULES` accept it. Guarded are: the decimals and symbol of a token, and the address with this symbol; the chainId, type and native currency of a chain.',
+    'A changed guarded value is accepted when every listing during this time (a day unless set) had the same new value. 0 accepts it at once; with `never`, only a rule in `LISTING_RULES` accepts it. The guarded values are the decimals and the symbol of a token, the address that has this symbol on the chain, and the chainId, type and native currency of a chain.',
   ),
   listingRules: optional(
     listingRulesFile,

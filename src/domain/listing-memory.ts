@@ -6,7 +6,7 @@ export type Stored<Form extends v.GenericSchema> = Frozen<v.InferOutput<Form>>;
 
 type Frozen<Value> = { readonly [Key in keyof Value]: Frozen<Value[Key]> };
 
-/** The history of a listing: gateways with the same rows agree on it. */
+/** The history of a listing. Gateways that share a Redis and serve the same rows agree on it. */
 export const historyForm = v.object({
   changes: v.object({
     /** A digest of the present rows without prices. It does not depend on the order of the rows. */

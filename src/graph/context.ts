@@ -37,7 +37,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
       cost: cost.spent.units,
       /** While these are current, the result can be used again. Undefined if it must not be cached. */
       dependencies: tracker.dependencies(),
-      /** The listings and routes that were read and stale, as text for `x-stale-listings`. */
+      /** Those of the read listings and routes that are stale, as text for `x-stale-listings`; undefined if none is. */
       staleListings: () => snapshots.freshness(pinned, tracker.reads, now).staleListings,
     }),
   };

@@ -52,7 +52,7 @@ export const METRICS = {
   ),
   gateway_held_back_rows: gauge(
     ['listing', 'fact'],
-    'Rows that are held back, by the guarded value (fact): listed rows that the upstream contradicts, and new rows that wait to replace another one. Rows on which a keep rule of LISTING_RULES decides do not count.',
+    'Rows that are held back, by the guarded value (fact): listed rows that the upstream contradicts, and new rows that wait to be listed, unless heldBack of a listed row has their address. Rows on which a keep rule of LISTING_RULES decides do not count.',
   ),
   gateway_held_back_oldest_seconds: gauge(
     ['listing'],

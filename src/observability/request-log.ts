@@ -8,7 +8,7 @@ const SLOW_REQUEST_MS = 1_000;
 
 export interface AnsweredFacts {
   readonly cache: CacheResult;
-  /** Present if an operation was executed. */
+  /** Present if an operation was executed to its end. */
   readonly executor?: Executor | undefined;
   readonly operation?: string | undefined;
   readonly codes?: readonly string[] | undefined;

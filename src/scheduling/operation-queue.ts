@@ -10,7 +10,7 @@ const MAX_IN_PROGRESS = 500;
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
 /** This many of {@link MAX_IN_PROGRESS} are only for clients without another operation: four clients must not fill it. */
 const MAX_FIRST_IN_PROGRESS = MAX_IN_PROGRESS / 5;
-/** Operations begin for this long before the event loop handles other events, which takes as long as one operation. */
+/** For this long (ms), operations begin without a yield to the event loop: a yield takes as long as one operation. */
 const SLICE_MS = 1;
 /** Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations. */
 const MAX_TURNS = 20;

@@ -83,7 +83,11 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return undefined;
   }
 
-  /** @param knownKey undefined if the key is found in the turn. Returns a promise unless the response was sent */
+  /**
+   * Executes a request and sends the response. Returns a promise unless the response was sent.
+   *
+   * @param knownKey the cache key if the text of the request is known; otherwise the operation's turn finds the key
+   */
   function execute(knownKey: string | undefined, exchange: Exchange) {
     const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);

@@ -103,7 +103,10 @@ export async function settleRemovedRows<Row extends ListingRow>(
     if (!fact && replaced.has(key)) next.gone.set(key, { row, at: REPLACED });
   }
 
-  /** Decides on a row that is missing in this listing for the first time. It stays listed while all new ones are held back. */
+  /**
+   * Decides on a row that was listed until now and that this answer lacks. It stays listed if new rows have its symbol and
+   * none of them is accepted in its place yet.
+   */
   function settleMissing([key, row]: readonly [string, Row]): void {
     const lookalike = lookalikeOf(row);
     const newKeys = [...firstOf(successors.coming, lookalike), ...firstOf(successors.recent, lookalike)];

@@ -53,7 +53,10 @@ export function createSnapshots(options: SnapshotsOptions) {
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
   /** The decimals of the native currency of a chain. */
   const baselineOfChains: Baseline = (chainKey) => baseline(tokenKey(chainKey, NATIVE_PLACEHOLDER));
-  /** Like `baseline`; but first the decimals that were last accepted at another upstream, and last those of native currencies. */
+  /**
+   * The decimals to expect in routes: those last accepted at another upstream, else those of `baseline`, else, for a
+   * native asset, those in the chain listing.
+   */
   const baselineOfRoutes: Baseline = (key) =>
     tokens.earlier(key)?.decimals ?? baseline(key) ?? nativeDecimals(partsOfTokenKey(key));
   /** The decimals of a native asset in the chain listing; undefined for other tokens. */

@@ -15,7 +15,7 @@ const LOGGED_BODY_LENGTH = 500;
 /** A longer `Age` counts as a year, which exceeds every limit on ages, and gives a valid date. */
 const MAX_AGE_MS = 365 * 86_400_000;
 
-/** Rejects with UPSTREAM_MALFORMED if the body is too long, has too many parts, or is not JSON in UTF-8. */
+/** Rejects with UPSTREAM_MALFORMED if the body is not sent as JSON, is too long, has too many parts, or is not JSON in UTF-8. */
 export async function readJson({ headers, body }: Readable, url: string, maxBytes: number) {
   const type = headers.get('content-type') ?? 'none';
   if (!JSON_TYPE.test(type))
