@@ -285,7 +285,7 @@ const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.documentName + 1}}`);
  * The error of a document that exceeds a limit. Names are limited because a response repeats the key of a field for each
  * row, and lines because graphql-js counts them for each error. A syntax error is left to the parser.
  */
-export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
+function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
   const { body } = source;
   if (body.length > TEXT_LIMITS.document)
     return limitExceeded('characters', TEXT_LIMITS.document, body.length);

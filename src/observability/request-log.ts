@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.js';
 import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger/logger.js';
-import { type CacheResult, type Executor, outcomeOf } from './request-metrics.js';
+import { type CacheResult, type Executor, isInternal, outcomeOf } from './request-metrics.js';
 
 const SLOW_REQUEST_MS = 1_000;
 
@@ -71,9 +71,8 @@ export function createRequestLog(log: Logger, logRequests: Config['logRequests']
 
   function write(line: RequestLine): void {
     const { status, codes = [], path } = line;
-    const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
     const written = path.length > MAX_PATH_LENGTH ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
-    log[quietPaths.has(path) ? 'debug' : isInternal ? 'warn' : 'info'](written, 'Answered');
+    log[quietPaths.has(path) ? 'debug' : isInternal(status, codes) ? 'warn' : 'info'](written, 'Answered');
   }
 
   return (line: RequestLine): void => {

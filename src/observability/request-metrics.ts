@@ -16,6 +16,11 @@ const CODES: readonly string[] = [
   ...Object.keys(SERVER_ERRORS),
 ];
 
+/** Whether the gateway itself failed. */
+export function isInternal(status: number, codes: readonly string[]): boolean {
+  return status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
+}
+
 export function outcomeOf(status: number, codes: readonly string[]): string {
   if (codes.length > 0) return CODES.find((code) => codes.includes(code)) ?? 'OTHER';
   if (status < 400) return 'ok';

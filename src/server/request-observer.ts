@@ -6,7 +6,7 @@ import { plainRefusal, type Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { type AnsweredFacts, createRequestLog } from '../observability/request-log.js';
-import { createRequestMetrics, outcomeOf } from '../observability/request-metrics.js';
+import { createRequestMetrics, isInternal, outcomeOf } from '../observability/request-metrics.js';
 import type { Exchange } from './exchange.js';
 import { commonHeaders, sendPlain } from './send-response.js';
 
@@ -29,7 +29,6 @@ export function createRequestObserver(options: RequestObserverOptions) {
     const { cache, executor, operation, codes = NO_CODES, isByClient = false } = facts;
     const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
-    const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
     exchange.endSpan?.(
       {
         'gateway.cache': cache,
@@ -38,7 +37,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
         'graphql.operation.name': operation,
         'gateway.error_codes': codes.length > 0 ? [...codes] : undefined,
       },
-      isInternal ? 'INTERNAL_SERVER_ERROR' : undefined,
+      isInternal(status, codes) ? 'INTERNAL_SERVER_ERROR' : undefined,
     );
     metrics.answered(cache, isAborted ? 'ABORTED' : outcomeOf(status, codes), ms, bytes, isByClient);
     logRequest({
