@@ -114,28 +114,20 @@ it('bad rows are logged once, however often they are sent, and again if others a
   expect(lines()).toBe(2);
 });
 
-it('a token whose price is no positive number up to a billion is served without a price', async () => {
-  const usds = ['1', null, -1, 0, 1_000_000_001].map((usd) => ({ usd }));
-  const prices = [undefined, null, 1, {}, ...usds];
-  const rows = prices.map((price, nth) => tokenRow('good', `0x${nth}1`, { price }));
-  const { tokens, listings } = await serve({ tokens: rows });
-  expect(tokens).toMatchObject(rows.map(({ address }) => ({ address, price: null })));
-  expect(listings[1]).toMatchObject({ rows: prices.length, rejectedRows: 0 });
+it('a price that is larger than any number of JavaScript is null', async () => {
   const { query, upstream } = await createTestGateway();
   upstream.plan('tokens', text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999')));
   expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
 });
 
-it('rows with empty or missing names, unknown fields and types in capitals are served', async () => {
-  const bare = { chainKey: 'good', address: '0x1', decimals: 6 };
+it('chains with empty names, and rows with unknown fields and types in capitals, are served', async () => {
   const { chains, tokens, listings } = await serve({
     chains: [{ ...chainRow('c', { chainType: 'EVM', name: '', shortName: '' }), more: { deep: [1] } }],
-    tokens: [bare, { ...tokenRow('c', '0x1', { symbol: '', name: '' }), tags: ['a'] }],
+    tokens: [{ ...tokenRow('c', '0x1'), tags: ['a'] }],
   });
   expect(chains).toMatchObject([{ chainKey: 'c', chainType: 'evm', name: '', shortName: '' }]);
-  const served = { ...bare, symbol: '', name: '', isBridgeable: false, price: null };
-  expect(tokens).toMatchObject([served, { symbol: '', name: '' }]);
-  expect(listings[1]).toMatchObject({ rows: 2, rejectedRows: 0 });
+  expect(tokens).toMatchObject([{ chainKey: 'c', symbol: 'USDC' }]);
+  expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 0 });
 });
 
 it('one log line names the first twenty of many bad rows', async () => {
