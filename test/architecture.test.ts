@@ -71,7 +71,7 @@ const PACKAGES = table(`
   http: http library server
   net: config/values http/client-address library/requests logger server
   fs/promises: storage/disk storage/rules-file
-  fs: config/files demo logger mcp/mcp-handler pages storage/rules-file
+  fs: config/files demo logger mcp/mcp-handler pages
   # These are scripts, not parts of the gateway.
   fs: packaging
 `);

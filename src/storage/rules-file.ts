@@ -1,5 +1,4 @@
 /** Reads the file of the operator's rules, and reads it again when it changes. */
-import { unwatchFile, watchFile } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import {
   type ListingRules,
@@ -10,8 +9,9 @@ import {
 import type { Logger } from '../logger/logger.js';
 
 /**
- * Reads a file of rules, and again when it has changed and then stayed the same for `settleMs`: before that, it may be
- * half written. Polls the file, because polling also notices renames, changed links, and changes on network file systems.
+ * Reads a file of rules, and again every `settleMs`. A new content applies when two reads in a row have found it: before
+ * that, it may be half written. Polls the file, because polling also notices renames, changed links, and changes on
+ * network file systems.
  *
  * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged
  */
@@ -21,40 +21,36 @@ export async function openRulesFile(
   log: Logger,
   settleMs = 1_000,
 ) {
-  let { text, rules } = await read(path);
-  let fault: string | undefined;
+  /** The text of the file or, if it cannot be read, the error. */
+  let found = await read(path);
+  let handled = found;
+  let rules = parseListingRules(found);
   let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
 
   async function readAgain(): Promise<void> {
-    const found = await read(path).catch((error: Error) => error.message);
-    if (isClosed) return;
-    const before = fault;
-    fault = typeof found === 'string' ? found : undefined;
-    if (typeof found === 'string') {
-      const facts = { file: path, reason: found };
-      if (found !== before)
-        log.error(facts, `LISTING_RULES has an error: ${found}. The last rules stay in force`);
+    const before = found;
+    const content = await read(path).catch((error: Error) => error);
+    found = String(content);
+    if (isClosed || found !== before || found === handled) return;
+    handled = found;
+    try {
+      if (content instanceof Error) throw content;
+      rules = parseListingRules(content);
+    } catch (error) {
+      const facts = { file: path, reason: (error as Error).message };
+      log.error(facts, `LISTING_RULES has an error: ${facts.reason}. The last rules stay in force`);
       return;
     }
-    const facts = { file: path, rules: found.rules.length };
-    if (found.text !== text) {
-      ({ text, rules } = found);
-      log.info(facts, 'LISTING_RULES has changed, and its rules apply from now on');
-      onChange(rules);
-    } else if (before !== undefined)
-      log.info(facts, 'LISTING_RULES has no error any more, and its rules have not changed');
+    const facts = { file: path, rules: rules.length };
+    log.info(facts, 'LISTING_RULES has changed, and its rules apply from now on');
+    onChange(rules);
   }
 
-  function readOnceSettled(): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      readAgain().catch((err: unknown) => log.error({ err, file: path }, 'Internal error in new rules'));
-    }, settleMs).unref();
+  async function poll(): Promise<void> {
+    await readAgain().catch((err: unknown) => log.error({ err, file: path }, 'Internal error in new rules'));
+    if (!isClosed) timer = setTimeout(poll, settleMs).unref();
   }
-  watchFile(path, { interval: settleMs / 2, persistent: false }, readOnceSettled);
-  // Reads once more, because polling does not notice a change between the first read and the first poll.
-  readOnceSettled();
+  let timer = setTimeout(poll, settleMs).unref();
 
   return {
     get rules() {
@@ -62,17 +58,15 @@ export async function openRulesFile(
     },
     close(): void {
       isClosed = true;
-      unwatchFile(path, readOnceSettled);
       clearTimeout(timer);
     },
   };
 }
 
-async function read(path: string): Promise<{ readonly text: string; readonly rules: ListingRules }> {
+async function read(path: string): Promise<string> {
   // Checks the size first: a file that is too large for the memory, such as a log, can be there by mistake.
   const { size } = await stat(path);
   if (size > MAX_RULES_LENGTH)
     throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} bytes, got ${size}`);
-  const text = await readFile(path, 'utf8');
-  return { text, rules: parseListingRules(text) };
+  return readFile(path, 'utf8');
 }
