@@ -10,8 +10,6 @@ import type { StoredKind } from '../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
 const WARN_SLOW_MS = 3_000;
-/** While writes fail, a warning is logged again only after this time. */
-const WARN_AGAIN_AFTER_MS = 3_600_000;
 
 /**
  * If the directory cannot be used yet, this is logged, and each write tries again to create and to use it.
@@ -39,37 +37,29 @@ export async function openDiskStore(
   } finally {
     clearTimeout(warning);
   }
-  /** By file: encodes the listing to write next; a newer listing replaces it. A file has one write at a time. */
-  const waiting = new Map<string, () => Promise<Buffer>>();
+  /** By file: the listing to write next. */
+  const waiting = new Map<string, object>();
+  /** By file: the end of all its writes. A file has one write at a time. */
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. Other files only give guarded values, last prices and the token list's version. */
   const usable = new Set<string>();
   const failing = new Set<string>();
-  /** Undefined while no write fails. */
-  let warnedAt: number | undefined;
 
-  async function writeNext(name: string, file: string): Promise<void> {
-    const encode = waiting.get(file);
+  async function writeNext<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>, file: string): Promise<void> {
+    // A newer listing has taken its place.
+    if (waiting.get(file) !== fetched) return;
     waiting.delete(file);
-    if (!encode) return;
     try {
-      await writeWhole(directory, file, await encode());
-      failing.delete(name);
-      onStored?.(failing.size === 0);
-      if (failing.size > 0) return;
-      if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
-      warnedAt = undefined;
+      await writeWhole(directory, file, await encodeListing(kind, fetched, services));
+      if (failing.delete(kind.name)) log.info({ file }, 'SNAPSHOT_DIR can be written again');
     } catch (err) {
-      failing.add(name);
-      onStored?.(false);
-      const now = performance.now();
-      const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
-      if (isNews) warnedAt = now;
-      log[isNews ? 'warn' : 'debug'](
+      log[failing.has(kind.name) ? 'debug' : 'warn'](
         { err, file },
         'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then a restart finds an older listing or none',
       );
+      failing.add(kind.name);
     }
+    onStored?.(failing.size === 0);
   }
 
   /** Reads files, the newest listing first, without refused ones. @param of as in {@link decodeListing} */
@@ -102,8 +92,8 @@ export async function openDiskStore(
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
-      waiting.set(file, () => encodeListing(kind, fetched, services));
-      const written = Promise.resolve(writing.get(file)).then(() => writeNext(kind.name, file));
+      waiting.set(file, fetched);
+      const written = Promise.resolve(writing.get(file)).then(() => writeNext(kind, fetched, file));
       writing.set(file, written);
       return written;
     },
