@@ -3,14 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientFinder } from '../http/client-address.js';
 import type { EncodedBody } from '../http/encodings.js';
 import { requestIdFrom } from '../http/headers.js';
-import type { RequestHead } from '../http/operations.js';
+import { pathIn, type RequestHead } from '../http/operations.js';
 import type { EndSpan } from '../tracing.js';
 import { type ReadBody, sendBody } from './bodies.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
-
-/** Thrown for a request whose target is not a path, such as `example.org:443`. */
-export class NotAPath extends Error {}
 
 /** The parts of a request that its response depends on. */
 export interface CacheableRequest extends RequestHead {
@@ -63,7 +60,7 @@ export abstract class Exchange {
   /** A header of the request. The values of a header that was sent several times are joined. */
   abstract header(name: string): string | undefined;
 
-  /** The request for GraphQL Yoga. It is aborted when the client no longer waits. Throws {@link NotAPath}. */
+  /** The request for GraphQL Yoga. It is aborted when the client no longer waits. */
   abstract toRequest(RequestClass: typeof Request): Request;
 
   /** For {@link toRequest}. A body without a type is passed as bytes: `fetch` would give a text the type `text/plain`. */
@@ -140,8 +137,6 @@ export class NodeExchange extends Exchange {
   toRequest(RequestClass: typeof Request): Request {
     const { response } = this;
     const { headers } = this.request;
-    const url = urlOf(this.url, headers.host);
-    if (!url) throw new NotAPath();
     const closed = new AbortController();
     response.once('close', () => {
       // After a complete response nothing is left to abort, and an abort costs as much as a small operation.
@@ -150,7 +145,8 @@ export class NodeExchange extends Exchange {
     const { signal } = closed;
     // A host can serve HTTP/2, whose pseudo-headers, such as `:path`, a Request must not have.
     const named = Object.entries(headers as Record<string, string>).filter(([name]) => !name.startsWith(':'));
-    return new RequestClass(url, { ...this.init(), headers: Object.fromEntries(named), signal });
+    const init = { ...this.init(), headers: Object.fromEntries(named), signal };
+    return new RequestClass(urlOf(this.url, headers.host), init);
   }
 
   send(status: number, headers: string[], parts: EncodedBody['parts'] = [], isLast = false): boolean {
@@ -167,19 +163,16 @@ export class NodeExchange extends Exchange {
 }
 
 /**
- * Undefined if the target is neither a path nor an http URL. Two kinds of targets get a path that does not exist: a URL
- * with another host than the Host header, and a path that normalisation would change, such as `/x/../metrics`: a proxy
- * may block `/metrics` only by comparing paths.
+ * These targets get a path that does not exist: one that is neither a path nor an http URL, a URL with another host than
+ * the Host header, and a path that normalisation would change, such as `/x/../metrics`: a proxy may block `/metrics` only
+ * by comparing paths.
  */
-function urlOf(target: string, host = ''): URL | undefined {
-  const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];
-  if (origin === '' && !target.startsWith('/')) return undefined;
+function urlOf(target: string, host = ''): string {
+  const [origin = '', authority = host] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
   const path = target.slice(origin.length) || '/';
-  const address = `http://gateway${path}`;
-  if (authority?.toLowerCase() === host.toLowerCase() && path.startsWith('/') && URL.canParse(address)) {
-    const url = new URL(address);
-    if (url.pathname === path.split('?', 1)[0]) return url;
-  }
+  const url = `http://gateway${path}`;
+  const isOurs = authority.toLowerCase() === host.toLowerCase() && path.startsWith('/');
+  if (isOurs && URL.canParse(url) && new URL(url).pathname === pathIn(path)) return url;
   // The path that does not exist: the target as one segment.
-  return new URL(`http://gateway/${encodeURIComponent(target)}`);
+  return `http://gateway/${encodeURIComponent(target)}`;
 }

@@ -15,7 +15,7 @@ import type { AnsweredFacts } from '../observability/request-log.js';
 import type { CacheResult, Executor } from '../observability/request-metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
-import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
+import type { CacheableRequest, Exchange } from './exchange.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, parametersOf } from './response-cache.js';
@@ -205,8 +205,6 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     // The client closed the connection, which is not an error of the gateway.
     if (exchange.isAborted) {
       observer.answered(exchange, { cache: cacheResultOf(exchange, 200, {}) });
-    } else if (err instanceof NotAPath) {
-      observer.refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
     } else {
       log.error({ err }, 'Internal error while answering a request');
       observer.refuse(exchange, INTERNAL_ERROR);
