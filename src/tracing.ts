@@ -25,19 +25,18 @@ function createTracing(tracer: Tracer) {
       // If an SDK instruments HTTP, there is already a span, which continues the trace of the headers.
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
-      const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
-      return context.with(trace.setSpan(parent, span), () => run(endOf(span)));
+      return tracer.startActiveSpan('request', { kind: SpanKind.SERVER }, parent, (span) => run(endOf(span)));
     },
     /** Runs the function in a span for one attempt at the upstream. `headers` carry the trace to the upstream. */
     inAttempt<Result>(
       attributes: Attributes,
       run: (end: EndSpan, headers: Readonly<Record<string, string>>) => Result,
     ): Result {
-      const span = tracer.startSpan('upstream', { kind: SpanKind.CLIENT, attributes });
-      const own = trace.setSpan(context.active(), span);
-      const headers: Record<string, string> = {};
-      propagation.inject(own, headers);
-      return context.with(own, () => run(endOf(span), headers));
+      return tracer.startActiveSpan('upstream', { kind: SpanKind.CLIENT, attributes }, (span) => {
+        const headers: Record<string, string> = {};
+        propagation.inject(context.active(), headers);
+        return run(endOf(span), headers);
+      });
     },
     /** Binds a function to the current span: it runs in that span, even if a queue calls it later. */
     bind: <Task extends (...given: never[]) => unknown>(task: Task): Task =>

@@ -20,16 +20,13 @@ export function useParameters(): Plugin {
       if (type && /[A-Z]| ;/.test(type))
         headers.set('content-type', type.toLowerCase().replace(/(?<! ) +;/, ';'));
     },
-    onRequestParse({ request, requestParser, setRequestParser }) {
-      if (!requestParser) {
-        const type = request.headers.get('content-type');
-        const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
-        setRequestParser(() => {
-          throw requestError(message, 'BAD_REQUEST', 415);
-        });
-        return;
-      }
+    onRequestParse({ requestParser, setRequestParser }) {
       setRequestParser(async (request) => {
+        if (!requestParser) {
+          const type = request.headers.get('content-type');
+          const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
+          throw requestError(message, 'BAD_REQUEST', 415);
+        }
         const json = async (): Promise<unknown> => JSON.parse(await request.text());
         Object.defineProperty(request, 'json', { value: json, configurable: true });
         try {
