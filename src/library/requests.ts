@@ -9,7 +9,7 @@ import { Exchange, type NodeRequest } from '../server/exchange.js';
 
 export class FetchExchange extends Exchange {
   status = 0;
-  readonly method: string;
+  readonly sentMethod: string;
   /** The path and query string. The host has no meaning for the gateway. */
   readonly url: string;
   readonly client: string | undefined;
@@ -25,7 +25,7 @@ export class FetchExchange extends Exchange {
   ) {
     super();
     this.startedAt = performance.now();
-    this.method = request.method;
+    this.sentMethod = request.method;
     const { pathname, search } = new URL(request.url);
     this.url = pathname + search;
     const isAddress = given !== undefined && isIP(given) > 0;
@@ -58,7 +58,7 @@ export class FetchExchange extends Exchange {
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
     // Without bytes the body is null: some statuses forbid even an empty body.
-    const hasBody = this.bodyBytes > 0 && this.method !== 'HEAD';
+    const hasBody = this.bodyBytes > 0 && this.sentMethod !== 'HEAD';
     const [first, ...others] = parts;
     const body = others.length > 0 ? Buffer.concat(parts) : first;
     this.resolve(new Response(hasBody ? body : null, { status, headers: given }));

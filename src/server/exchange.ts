@@ -9,18 +9,10 @@ import { type ReadBody, sendBody } from './bodies.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Connection } from './connections.js';
 
-/** The parts of a request that its response depends on. */
-export interface CacheableRequest extends RequestHead {
-  readonly accept: string | undefined;
-  readonly origin: string | undefined;
-  readonly contentType: string | undefined;
-  /** Empty for a request without a body. */
-  readonly body: string;
-}
-
 /** Exactly one response is sent. */
-export abstract class Exchange {
-  abstract readonly method: string;
+export abstract class Exchange implements RequestHead {
+  /** The HTTP method. `method` has GET in place of HEAD. */
+  abstract readonly sentMethod: string;
   /** The target of the request, as it was sent; in an exchange of `fetch`, its path and query string. */
   abstract readonly url: string;
   /** When the request was complete and the earlier requests of its connection were answered, by `performance.now()`. */
@@ -37,24 +29,26 @@ export abstract class Exchange {
   /** Whether the client closed the connection before the whole response was sent. */
   abstract readonly isAborted: boolean;
   #requestId: string | undefined;
-  #cacheable: CacheableRequest | undefined;
 
   get requestId(): string {
     this.#requestId ??= requestIdFrom(this.header('x-request-id'));
     return this.#requestId;
   }
 
-  /** The request as the response cache sees it. Read it only after the body was read. */
-  get cacheable(): CacheableRequest {
-    this.#cacheable ??= {
-      method: this.method === 'HEAD' ? 'GET' : this.method,
-      url: this.url,
-      accept: this.header('accept'),
-      origin: this.header('origin'),
-      contentType: this.header('content-type'),
-      body: this.read.body ?? '',
-    };
-    return this.#cacheable;
+  get method(): string {
+    return this.sentMethod === 'HEAD' ? 'GET' : this.sentMethod;
+  }
+
+  get accept(): string | undefined {
+    return this.header('accept');
+  }
+
+  get contentType(): string | undefined {
+    return this.header('content-type');
+  }
+
+  get origin(): string | undefined {
+    return this.header('origin');
   }
 
   /** A header of the request. The values of a header that was sent several times are joined. */
@@ -65,7 +59,7 @@ export abstract class Exchange {
 
   /** For {@link toRequest}. A body without a type is passed as bytes: `fetch` would give a text the type `text/plain`. */
   protected init() {
-    const { method, contentType } = this.cacheable;
+    const { method, contentType } = this;
     const { body = null } = this.read;
     const isText = body === null || contentType !== undefined;
     return { method, body: isText ? body : new TextEncoder().encode(body) };
@@ -92,7 +86,7 @@ export interface NodeServerFacts {
 }
 
 export class NodeExchange extends Exchange {
-  readonly method: string;
+  readonly sentMethod: string;
   readonly url: string;
   #client: string | undefined;
 
@@ -103,7 +97,7 @@ export class NodeExchange extends Exchange {
     private readonly server: NodeServerFacts,
   ) {
     super();
-    this.method = request.method ?? 'GET';
+    this.sentMethod = request.method ?? 'GET';
     this.url = request.originalUrl || (request.url ?? '/');
   }
 

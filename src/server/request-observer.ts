@@ -25,7 +25,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
   const logRequest = createRequestLog(options.log, options.logRequests, options.basePath);
 
   function answered(exchange: Exchange, facts: AnsweredFacts): void {
-    const { method, status, isAborted } = exchange;
+    const { sentMethod: method, status, isAborted } = exchange;
     const { cache, executor, operation, codes = NO_CODES, isByClient = false } = facts;
     const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;

@@ -15,7 +15,7 @@ import type { AnsweredFacts } from '../observability/request-log.js';
 import type { CacheResult, Executor } from '../observability/request-metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
-import type { CacheableRequest, Exchange } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, parametersOf } from './response-cache.js';
@@ -89,18 +89,18 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
    * @param knownKey the cache key if the text of the request is known; otherwise the operation's turn finds the key
    */
   function execute(knownKey: string | undefined, exchange: Exchange) {
-    const { cacheable, client, requestId } = exchange;
-    const isOperation = gateway.isOperation(cacheable);
-    const headers = isOperation ? headersFor(cacheable) : undefined;
+    const { client, requestId } = exchange;
+    const isOperation = gateway.isOperation(exchange);
+    const headers = isOperation ? headersFor(exchange) : undefined;
     let key = knownKey;
     /** Undefined until the operation has its turn. */
     let parameters: RequestParameters | undefined;
-    const parse = () => parametersOf(cacheable, path);
+    const parse = () => parametersOf(exchange, path);
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
-    const text = cacheable.body || cacheable.url;
+    const text = exchange.read.body || exchange.url;
     const answerInTurn = (resolved: RequestParameters) => {
       parameters = resolved;
-      key ??= cache.keyOf(cacheable, resolved);
+      key ??= cache.keyOf(exchange, resolved);
       return sendFromCache(key, exchange);
     };
     const request = { isOperation, parameters: headers && parse, answerInTurn, toRequest };
@@ -110,7 +110,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       if ('written' in given) return sendExecuted(key, exchange, headers ?? [], given.written, 'writer');
       if ('response' in given) {
         // GraphQL Yoga is slow, so its response is worth caching the first time.
-        if (given.outcome.result?.dependencies) key ??= parameters && cache.keyOf(cacheable, parameters);
+        if (given.outcome.result?.dependencies) key ??= parameters && cache.keyOf(exchange, parameters);
         return sendByYoga(key, exchange, headers, given);
       }
       return observer.refuse(exchange, given.refusal, given.isByClient);
@@ -136,7 +136,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, exchange)) return;
     }
-    const refusal = gateway.isOperation(exchange.cacheable) ? await limit?.(exchange) : undefined;
+    const refusal = gateway.isOperation(exchange) ? await limit?.(exchange) : undefined;
     if (refusal) observer.refuse(exchange, refusal);
     else await execute(key, exchange);
   }
@@ -190,15 +190,11 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   }
 
   /** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
-  function cacheResultOf(
-    { cacheable, url }: Exchange,
-    status: number,
-    outcome: OperationOutcome,
-  ): CacheResult {
-    if (!gateway.isOperation(cacheable)) return 'none';
+  function cacheResultOf(exchange: Exchange, status: number, outcome: OperationOutcome): CacheResult {
+    if (!gateway.isOperation(exchange)) return 'none';
     // A response with status 406 has a result: Yoga looks at Accept only after the execution.
     if (outcome.isRefused || (status >= 400 && status !== 500 && !outcome.result)) return 'refused';
-    return pathIn(url) !== path && outcome.operation === undefined ? 'none' : 'miss';
+    return pathIn(exchange.url) !== path && outcome.operation === undefined ? 'none' : 'miss';
   }
 
   function fail(err: unknown, exchange: Exchange): void {
@@ -212,14 +208,13 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   }
 
   return (exchange) => {
-    const request = exchange.cacheable;
     const { bytes, isDecoded } = exchange.read;
-    if (isAskedByBody(request.method)) {
+    if (isAskedByBody(exchange.method)) {
       if (!isDecoded && !isIdentity(exchange.header('content-encoding')))
         return observer.refuse(exchange, ENCODED_BODY);
-      if (bytes > maxBodyBytes && gateway.isOperation(request))
+      if (bytes > maxBodyBytes && gateway.isOperation(exchange))
         return observer.refuse(exchange, tooLargeBody(`${maxBodyBytes} bytes`));
-      const exceeded = pathIn(request.url) === path ? exceededPart(request) : undefined;
+      const exceeded = pathIn(exchange.url) === path ? exceededPart(exchange) : undefined;
       if (exceeded) return observer.refuse(exchange, tooLargeBody(exceeded));
     }
     let hasBegun = false;
@@ -228,7 +223,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       fail(err, exchange);
     };
     try {
-      const key = cache.knownKey(request);
+      const key = cache.knownKey(exchange);
       if (sendFromCache(key, exchange)) return;
       observer.began();
       hasBegun = true;
@@ -243,7 +238,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 }
 
 /** The limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to parse. */
-function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
+function exceededPart({ read: { body = '' }, contentType = '' }: Exchange): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;
   const isJson = /^application\/(graphql\+)?json *(;|$)/i.test(contentType);
   if (!isJson) return `${MAX_SHORT_LENGTH} characters, as it is not JSON`;

@@ -6,7 +6,7 @@ import { createSeenBefore } from '../execution/seen-before.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import type { Body } from '../http/encodings.js';
 import { isAskedByBody, isJsonType } from '../http/operations.js';
-import type { CacheableRequest } from './exchange.js';
+import type { Exchange } from './exchange.js';
 
 export interface CompleteResponse {
   readonly operation: string | undefined;
@@ -47,13 +47,13 @@ export function createResponseCache(maxBytes: number) {
 
   return {
     /** The key of a request whose text has come at least twice. Nothing is parsed. */
-    knownKey: (request: CacheableRequest): string | undefined => keys.get(textOf(request)),
+    knownKey: (request: Exchange): string | undefined => keys.get(textOf(request)),
     /**
      * Computes the key of a parsed request. Requests have the same key if they differ only in ignored members, in the order
      * of members, or in white space around them. A new text has no key, because its response is usually not worth caching,
      * unless only its ignored members are new.
      */
-    keyOf(request: CacheableRequest, parameters: RequestParameters): string | undefined {
+    keyOf(request: Exchange, parameters: RequestParameters): string | undefined {
       const text = textOf(request);
       if (text.length > MAX_KEYED_LENGTH) return undefined;
       const isKnown = isTextKnown(text);
@@ -73,12 +73,12 @@ export function createResponseCache(maxBytes: number) {
  * Everything in a request that its response varies by (RFC 9111), as one text. Headers contain no line break. A
  * template would be slower: V8 makes a tree of its parts, and copies the tree into one text when the cache looks it up.
  */
-function textOf({ method, url, accept, origin, contentType, body }: CacheableRequest): string {
-  return [method, url, accept, origin, contentType, body].join('\n');
+function textOf({ method, url, accept, origin, contentType, read }: Exchange): string {
+  return [method, url, accept, origin, contentType, read.body].join('\n');
 }
 
 /** Undefined if the request cannot be cached. */
-function canonicalKey({ method, accept, origin }: CacheableRequest, parameters: RequestParameters) {
+function canonicalKey({ method, accept, origin }: Exchange, parameters: RequestParameters) {
   const { query, operationName, variables, extensions } = parameters;
   try {
     // JSON has null for undefined.
@@ -101,16 +101,16 @@ function sorted(_name: string, value: unknown): unknown {
 const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', 'documentId', 'doc_id'];
 
 /** Reads the parameters of a request to the endpoint. Undefined for an unusual one, such as a form. */
-export function parametersOf(request: CacheableRequest, path: string): RequestParameters | undefined {
+export function parametersOf(request: Exchange, path: string): RequestParameters | undefined {
   return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
 }
 
-function fromBody(request: CacheableRequest, path: string): RequestParameters | undefined {
-  const { url, contentType = '', body } = request;
-  return url === path && isJsonType(contentType) ? parsed(body) : undefined;
+function fromBody(request: Exchange, path: string): RequestParameters | undefined {
+  const { url, contentType = '', read } = request;
+  return url === path && isJsonType(contentType) ? parsed(read.body ?? '') : undefined;
 }
 
-function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
+function fromUrl({ method, url }: Exchange, path: string): RequestParameters | undefined {
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
   // GraphQL Yoga decides about a parameter that is given twice.

@@ -5,7 +5,7 @@ import type { EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
 import { QUERY_TYPE } from '../http/operations.js';
 import type { PlainResponse } from '../http/refusal.js';
-import type { CacheableRequest, Exchange } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
 
 /**
@@ -55,7 +55,7 @@ export function sendComplete(
 export function createResponseHeaders(corsOrigins: CorsOrigins) {
   /** The last result: most requests have the same headers as the one before. */
   let last: { accept: string; origin: string | undefined; headers: readonly string[] } | undefined;
-  return ({ accept = '', origin }: CacheableRequest): readonly string[] | undefined => {
+  return ({ accept = '', origin }: Exchange): readonly string[] | undefined => {
     if (last?.accept === accept && last.origin === origin) return last.headers;
     const type = accept.length > TEXT_LIMITS.header ? undefined : typeFor(accept);
     if (type === undefined) return undefined;
@@ -85,7 +85,7 @@ function typeFor(accept: string): string | undefined {
 
 /** The headers of every response, as alternating names and values. */
 export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): string[] {
-  const cors = corsHeaders(corsOrigins, exchange.header('origin'));
+  const cors = corsHeaders(corsOrigins, exchange.origin);
   return ['x-content-type-options', 'nosniff', 'x-request-id', exchange.requestId, ...cors];
 }
 

@@ -197,7 +197,7 @@ export function createAdminServer(monitoring: Monitoring, refresh: RefreshAnswer
   // Enough for probes and a few scrapers, and for `POST /refresh`, which needs no body.
   const limits = { maxBodyBytes: 1_024, maxConnections: 100, trustedProxies: [] };
   return createHttpServer({ ...limits, observer, log }, (exchange) => {
-    const { method, url } = exchange;
+    const { sentMethod: method, url } = exchange;
     const [path = '/'] = url.split('?');
     // Browsers send an Origin header with each POST of a page. A foreign page must not trigger a refresh.
     const isRefresh = path === '/refresh' && !exchange.header('origin');
