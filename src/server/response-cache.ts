@@ -102,15 +102,9 @@ const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', '
 
 /** Reads the parameters of a request to the endpoint. Undefined for an unusual one, such as a form. */
 export function parametersOf(request: Exchange, path: string): RequestParameters | undefined {
-  return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
-}
-
-function fromBody(request: Exchange, path: string): RequestParameters | undefined {
-  const { url, contentType = '', read } = request;
-  return url === path && isJsonType(contentType) ? parsed(read.body ?? '') : undefined;
-}
-
-function fromUrl({ method, url }: Exchange, path: string): RequestParameters | undefined {
+  const { method, url, contentType = '', read } = request;
+  if (isAskedByBody(method))
+    return url === path && isJsonType(contentType) ? parsed(read.body ?? '') : undefined;
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
   // GraphQL Yoga decides about a parameter that is given twice.
