@@ -89,7 +89,7 @@ export function createRequestMetrics() {
   const all = Object.values(counts);
   let inFlight = 0;
   return {
-    /** Call it for a request that is not answered from the cache at once, and `ended` when it is answered. */
+    /** Call it for a request that is not answered at once, and `ended` when it is answered. */
     began() {
       inFlight++;
     },

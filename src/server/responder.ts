@@ -217,22 +217,16 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       const exceeded = pathIn(exchange.url) === path ? exceededPart(exchange) : undefined;
       if (exceeded) return observer.refuse(exchange, tooLargeBody(exceeded));
     }
-    let hasBegun = false;
-    const failed = (err: unknown) => {
-      if (hasBegun) observer.ended();
-      fail(err, exchange);
-    };
     try {
       const key = cache.knownKey(exchange);
       if (sendFromCache(key, exchange)) return;
-      observer.began();
-      hasBegun = true;
       const mustWait = limit !== undefined || executionOf(exchange, key) !== undefined;
       const sending = (mustWait ? executeAfterWaiting : execute)(key, exchange);
-      if (sending) sending.then(observer.ended, failed);
-      else observer.ended();
+      if (!sending) return;
+      observer.began();
+      sending.catch((err: unknown) => fail(err, exchange)).finally(observer.ended);
     } catch (err) {
-      failed(err);
+      fail(err, exchange);
     }
   };
 }
