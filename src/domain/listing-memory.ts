@@ -38,9 +38,9 @@ export type TokenListVersion = TokenListState['version'];
 export type EvmChain = TokenListState['chains'][number];
 
 /**
- * A row that is no longer listed, as it was last accepted; usually without its price. `at` (milliseconds since 1970):
+ * A row that is no longer listed so, as it was last accepted; usually without its price. `at` (milliseconds since 1970):
  *
- * - usually, when the row was first missing;
+ * - usually, when the row was first missing, or accepted with other values;
  * - for a row of another upstream, `takenAt` of its listing;
  * - {@link REPLACED} if another row was accepted in its place.
  */
@@ -72,6 +72,8 @@ export const guardMemoryForm = v.object({
   /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
   beganAt: v.number(),
   gone: v.array(v.object({ row: v.unknown(), at: v.number() })),
+  /** The rows that were accepted with another symbol or CAIP-2 identifier, as they were before that. */
+  former: v.optional(v.array(v.object({ row: v.unknown(), at: v.number() })), []),
   held: v.array(
     v.object({
       key: v.string(),
@@ -96,7 +98,9 @@ export const guardMemoryForm = v.object({
       /** In US dollars; null without a price. `before`: the last served price. `usd`: the price that the upstream sends. */
       before: v.nullable(v.number()),
       usd: v.nullable(v.number()),
-      /** Since when the upstream has sent prices near `usd`, less than a factor of ten away. */
+      /** The first price of the ten minutes, also in US dollars: a price that is far from it begins them anew. */
+      first: v.optional(v.number()),
+      /** Since when the upstream has sent prices near `first`, less than a factor of ten away. */
       since: v.number(),
     }),
   ),
@@ -109,8 +113,9 @@ export const guardMemoryForm = v.object({
   unnumbered: v.array(v.string()),
 });
 
-export type GuardMemory<Row> = Omit<Stored<typeof guardMemoryForm>, 'gone' | 'held'> & {
+export type GuardMemory<Row> = Omit<Stored<typeof guardMemoryForm>, 'gone' | 'former' | 'held'> & {
   readonly gone: readonly GoneRow<Row>[];
+  readonly former: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
 };
 /** Why a changed value was accepted: the hold-back period has ended, or a rule accepts it. */
@@ -120,6 +125,7 @@ export type DoubtedPrice = GuardMemory<unknown>['prices'][number];
 export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
   beganAt: 0,
   gone: [],
+  former: [],
   held: [],
   arrived: [],
   prices: [],

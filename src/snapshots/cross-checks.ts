@@ -15,7 +15,8 @@ import { heldByKey } from './known-rows.js';
  * identifier would join the tokens of two chains.
  *
  * @param demoChainKeys the keys of the chains in the demo data, by CAIP-2 identifier
- * @param holdBackMs how long a chain that is no longer listed keeps its identifier, unless the operator hides the chain
+ * @param holdBackMs how long a chain that is removed, or has another identifier now, keeps its earlier one, unless the
+ *   operator hides the chain
  */
 export function assignCaip2(
   listing: GuardedListing<Chain>,
@@ -26,10 +27,11 @@ export function assignCaip2(
   const { hides } = listing.rules;
   const withoutBefore = new Set(before?.guard?.unnumbered);
   const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
-  const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
+  const memories = [before?.guard ?? EMPTY_GUARD_MEMORY, listing.guard];
+  const gone = memories
+    .flatMap((memory) => [...memory.gone, ...memory.former])
     .filter(({ row, at }) => listing.takenAt - at < holdBackMs && !hides(row))
     .map(({ row }) => row);
-  // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => identifiers.get(chain.chainKey) === caip2Of(chain));
   // If several chains have one identifier, the last entry is used: a listed chain, or else the chain removed first.
   const holders = new Map(
@@ -59,28 +61,33 @@ export function assignCaip2(
 }
 
 /**
- * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides.
+ * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides. If other
+ * decimals of a chain are held back, both the served and the sent ones agree with the token.
  *
  * @param before an earlier listing: if the asset was held back there with the same decimals, `since` stays
  */
 export function compareNatives(
   listing: GuardedListing<Token>,
   before: Fetched<Token> | undefined,
-  chains: readonly Chain[],
+  chains: GuardedListing<Chain>,
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
   const held = new Map(heldByKey(listing.guard));
   const heldBefore = heldByKey(before?.guard ?? EMPTY_GUARD_MEMORY);
-  const natives = chains.flatMap(({ chainKey, nativeCurrency: { address, decimals } }) =>
-    [address, NATIVE_PLACEHOLDER].map((each) => ({ key: tokenKey(chainKey, each), decimals })),
-  );
+  const heldChains = heldByKey(chains.guard);
+  const natives = chains.rows.flatMap((chain) => {
+    const sent = heldChains.get(chain.chainKey)?.rows ?? [];
+    const decimals = [chain, ...sent].map(({ nativeCurrency }) => nativeCurrency.decimals);
+    const addresses = [chain.nativeCurrency.address, NATIVE_PLACEHOLDER];
+    return addresses.map((each) => ({ key: tokenKey(chain.chainKey, each), decimals }));
+  });
   for (const { key, decimals } of natives) {
     const token = rows.get(key);
-    if (!token || token.decimals === decimals || token.heldBack.length > 0) continue;
+    if (!token || decimals.includes(token.decimals) || token.heldBack.length > 0) continue;
     if (listing.rules.keptFacts(key)?.has('decimals')) continue;
     const mark = heldBefore.get(key);
     const since = mark?.rows[0]?.decimals === token.decimals ? mark.since : sentAtOf(listing);
-    const values = { served: String(token.decimals), upstream: String(decimals) };
+    const values = { served: String(token.decimals), upstream: String(decimals.at(-1)) };
     rows.set(key, TOKENS.markHeldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
     held.set(key, { key, rows: [token], since });
   }
@@ -124,13 +131,14 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     }
     const others = medians.get(token.symbol.toLowerCase()) ?? [];
     if (![lastUsd ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
-    const isSame = doubt?.usd != null && !isFarFrom(usd, doubt.usd);
+    const first = firstDoubted(doubt);
+    const isSame = first !== undefined && !isFarFrom(usd, first);
     // The ten minutes begin when the request is sent, as for guarded facts, even if the answer is older because it is
     // from a cache. If `doubt.since` is later than `sentAt`, the clock was set back.
     const sentAt = sentAtOf(listing);
     // If the same listing is guarded again, `since` stays: it may be later than the request.
-    const since = isSame ? (isAgain ? doubt.since : Math.min(doubt.since, sentAt)) : sentAt;
-    prices.push({ key, before: lastUsd, usd, since });
+    const since = doubt && isSame ? (isAgain ? doubt.since : Math.min(doubt.since, sentAt)) : sentAt;
+    prices.push({ key, before: lastUsd, usd, first: isSame ? first : usd, since });
     return isDoubted({ usd, since }, takenAt) ? TOKENS.withPrice(token, null, takenAt) : token;
   }
 
@@ -158,6 +166,12 @@ export function withComparedPrice(row: Token, others: readonly number[]): Token 
   const { price } = row;
   const isFar = price && others.some((other) => isFarFrom(price.usd, other));
   return isFar ? TOKENS.withPrice(row, null, price.asOf) : row;
+}
+
+/** The price with which the later ones of the ten minutes are compared; undefined without a doubted price. */
+export function firstDoubted(doubt: DoubtedPrice | undefined): number | undefined {
+  // Memories of older gateways have no `first`.
+  return doubt?.usd == null ? undefined : (doubt.first ?? doubt.usd);
 }
 
 /** Whether a price is not served yet in a listing with this `takenAt`. */

@@ -48,7 +48,7 @@ export async function guardListing<Row extends ListingRow>(
     if (first) guard.decide(key, [first, ...others]);
   });
   const challenged = await settleRemovedRows(guard);
-  const { rows, gone, held, arrived, changes } = guard.next;
+  const { rows, gone, former, held, arrived, changes } = guard.next;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const listing = {
     ...facts,
@@ -57,6 +57,7 @@ export async function guardListing<Row extends ListingRow>(
       ...memory,
       beganAt: before && !guard.before.isNothing ? memory.beganAt || before.takenAt : guard.takenAt,
       gone: [...gone.values()].slice(-MAX_GONE),
+      former: [...former.values()].slice(-MAX_GONE),
       held: [...held.values()],
       arrived: [...arrived].slice(-MAX_GONE),
     },

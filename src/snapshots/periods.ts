@@ -7,7 +7,7 @@ import { keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, sentAtOf } from '../domain/listing.js';
 import type { HeldRow } from '../domain/listing-memory.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import { isDoubted, isFarFrom } from './cross-checks.js';
+import { firstDoubted, isDoubted, isFarFrom } from './cross-checks.js';
 import type { GuardedListing } from './guard.js';
 
 /**
@@ -29,7 +29,8 @@ export function withRestartedPeriods<Row>(
   const prices = served.guard.prices.map((doubt) => {
     const row = sentRows.get(doubt.key);
     const usd = row && kind.priceOf?.(row);
-    const isSent = usd !== undefined && doubt.usd !== null && !isFarFrom(usd, doubt.usd);
+    const first = firstDoubted(doubt);
+    const isSent = usd !== undefined && first !== undefined && !isFarFrom(usd, first);
     return isSent || !isDoubted(doubt, served.takenAt) ? doubt : { ...doubt, since: sentAtOf(sent) };
   });
   const isSame = prices.every((doubt, nth) => doubt === served.guard.prices[nth]);

@@ -53,24 +53,30 @@ export async function settleRemovedRows<Row extends ListingRow>(
   guard: RowGuard<Row>,
 ): Promise<readonly Contradiction<Row>[]> {
   const { kind, rules, takenAt, sentAt, before, sent, next } = guard;
-  const { lookalikeOf } = kind;
+  const { lookalikeOf, claimOf } = kind;
   const isKeptAddress = (key: string) => rules.keptFacts(key)?.has('address') === true;
 
   const missing = [...before.accepted].filter(([key]) => !next.rows.has(key));
   const successors = findSuccessors(guard, missing.length > 0);
+  for (const key of next.rows.keys()) next.gone.delete(key);
+  for (const [key, { row }] of next.former) {
+    const listed = next.rows.get(key);
+    if (listed && claimOf(listed) === claimOf(row)) next.former.delete(key);
+  }
   /** The lookalikes of rows that a `keep` rule protects from being replaced. */
   const protectedLookalikes = new Set(
-    [...missing, ...Array.from(next.gone, ([key, { row }]) => [key, row] as const)]
-      .filter(([key]) => isKeptAddress(key) && !next.rows.has(key))
+    [...missing, ...[...next.gone, ...next.former].map(([key, { row }]) => [key, row] as const)]
+      .filter(([key]) => isKeptAddress(key))
       .map(([, row]) => lookalikeOf(row)),
   );
-  // While a row's new symbol is held back, the row is served with its old symbol. So new rows that have this old
-  // symbol are held back, too.
-  const oldSymbols = [...next.held.values()].map(({ key, rows: present, isKept }) => {
-    const lookalike = guard.lookalikeIn(next.rows, key);
-    if (present.some((row) => lookalikeOf(row) === lookalike)) return undefined;
+  /** The rows that are served with their old symbol, because their new one is held back. */
+  const renamed = [...next.held.values()].flatMap(({ key, rows: present, isKept }) => {
+    const row = next.rows.get(key);
+    if (row === undefined) return [];
+    const lookalike = lookalikeOf(row);
+    if (lookalike === undefined || present.some((each) => lookalikeOf(each) === lookalike)) return [];
     if (isKept) protectedLookalikes.add(lookalike);
-    return lookalike;
+    return [[key, row, lookalike] as const];
   });
   const challenged: Contradiction<Row>[] = [];
   const toHoldBack = new Set<string>();
@@ -81,26 +87,29 @@ export async function settleRemovedRows<Row extends ListingRow>(
   /** The keys of the rows that these replace. */
   const replaced = new Set<string>();
 
-  await forEachInSteps(sent.newcomers.size === 0 ? [] : next.gone, settleGone);
+  if (sent.newcomers.size > 0) {
+    await forEachInSteps(next.gone, ([key, row]) => settleLost(key, row, next.gone));
+    await forEachInSteps(next.former, ([key, row]) => settleLost(key, row, next.former));
+  }
   await forEachInSteps(missing, settleMissing);
+  await forEachInSteps(sent.newcomers.size > 0 ? renamed : [], settleRenamed);
   holdBackNewRows();
   for (const key of [...sent.newcomers, ...sent.returned])
     if (next.rows.has(key)) next.arrived.set(key, takenAt);
-  for (const key of next.rows.keys()) next.gone.delete(key);
   return challenged;
 
   /**
-   * Decides on a row that was removed earlier. It stays removed; new rows wait for the hold-back period, or while a rule
-   * keeps the address. After that, only new rows that already wait are decided on.
+   * Decides on a row that was removed or renamed earlier. It stays so; new rows with its symbol wait for the hold-back
+   * period, or while a rule keeps the address. After that, only new rows that already wait are decided on.
    */
-  function settleGone([key, { row, at }]: readonly [string, GoneRow<Row>]): void {
+  function settleLost(key: string, { row, at }: GoneRow<Row>, among: Map<string, GoneRow<Row>>): void {
     const isGuarded = guard.isRecent(at) || isKeptAddress(key);
-    if (next.rows.has(key) || !(isGuarded || successors.hasHeldNewcomers)) return;
+    if (!(isGuarded || successors.hasHeldNewcomers)) return;
     const lookalike = lookalikeOf(row);
     const newKeys = firstOf(isGuarded ? successors.newcomers : successors.heldNewcomers, lookalike);
     const fact = heldBackInPlaceOf(key, row, lookalike, newKeys);
     if (fact?.since === sentAt) challenged.push({ row, facts: [fact] });
-    if (!fact && replaced.has(key)) next.gone.set(key, { row, at: REPLACED });
+    if (!fact && replaced.has(key)) among.set(key, { row, at: REPLACED });
   }
 
   /**
@@ -124,6 +133,12 @@ export async function settleRemovedRows<Row extends ListingRow>(
     const isForgotten = next.arrived.delete(key) && next.gone.size >= MAX_GONE;
     const at = replaced.has(key) ? REPLACED : takenAt;
     if (!isForgotten) next.gone.set(key, { row: kind.markHeldBack(row, NOTHING_HELD_BACK), at });
+  }
+
+  /** Decides on new rows with the old symbol of a row whose new symbol is held back. */
+  function settleRenamed([key, row, lookalike]: (typeof renamed)[number]): void {
+    const fact = heldBackInPlaceOf(key, row, lookalike, firstOf(successors.newcomers, lookalike));
+    if (fact?.since === sentAt) challenged.push({ row, facts: [fact] });
   }
 
   /** The first keys with this lookalike in a group of {@link findSuccessors}. */
@@ -178,13 +193,10 @@ export async function settleRemovedRows<Row extends ListingRow>(
   }
 
   function holdBackNewRows(): void {
-    const ofOldSymbols = [...new Set(oldSymbols)].flatMap(
-      (lookalike) => (lookalike && successors.newcomers.get(lookalike)) || [],
-    );
     const ofCrowded = [...crowded].flatMap(
       (lookalike) => successors.newcomers.get(lookalike)?.slice(MAX_SUCCESSORS) ?? [],
     );
-    for (const key of [...toHoldBack, ...ofOldSymbols, ...ofCrowded]) {
+    for (const key of [...toHoldBack, ...ofCrowded]) {
       if (acceptedSuccessors.has(key)) continue;
       const row = sent.rows.get(key) as Row;
       const isKept = isRefused(key, lookalikeOf(row));

@@ -296,11 +296,23 @@ const MAX_NAMED = 5;
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
 function createReconcile({ rulesOf, baseline, holdBackMs, earlier, metrics, log }: RouteParts) {
-  /** The chains and symbols of removed tokens that no token at a new address may replace yet, as in the guard. */
-  const lookalikesOfRemoved = memoized(({ guard, takenAt, rules }: TokenSnapshot) => {
+  /**
+   * The chains and symbols that no token at a new address may have yet, as in the guard: those of removed and renamed
+   * tokens, and of listed ones that the upstream no longer sends with this symbol.
+   */
+  const protectedLookalikes = memoized(({ rows, guard, takenAt, rules }: TokenSnapshot) => {
+    const { lookalikeOf, keyOf } = TOKENS;
     const waits = ({ row, at }: GuardMemory<Token>['gone'][number]) =>
-      (at > 0 && takenAt - at < holdBackMs) || rules.keptFacts(TOKENS.keyOf(row))?.has('address');
-    return new Set(guard?.gone.filter(waits).map(({ row }) => TOKENS.lookalikeOf(row)));
+      (at > 0 && takenAt - at < holdBackMs) || rules.keptFacts(keyOf(row))?.has('address');
+    const { gone = [], former = [], held: heldRows = [] } = guard ?? {};
+    const lost = [...gone, ...former].filter(waits).map(({ row }) => lookalikeOf(row));
+    const listed = keyedRows(rows, keyOf);
+    const held = heldRows.flatMap(({ key, rows: sent }) => {
+      const row = listed.get(key);
+      const lookalike = row && lookalikeOf(row);
+      return sent.some((each) => lookalikeOf(each) === lookalike) ? [] : [lookalike];
+    });
+    return new Set([...lost, ...held]);
   });
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
@@ -338,7 +350,7 @@ function createReconcile({ rulesOf, baseline, holdBackMs, earlier, metrics, log 
       // No row of a token that is known by another symbol: unlike a listed row, it could not show the contradiction.
       if (!ofListing && symbol !== undefined && symbol !== row.symbol) continue;
       const lookalike = ofListing || removed ? undefined : TOKENS.lookalikeOf(row);
-      if (listed && lookalike !== undefined && lookalikesOfRemoved(listed).has(lookalike)) continue;
+      if (listed && lookalike !== undefined && protectedLookalikes(listed).has(lookalike)) continue;
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
         const shown = ofListing ?? compared(key, row, removed);

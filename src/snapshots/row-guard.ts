@@ -2,7 +2,13 @@
 
 import { contradictedFacts, type FactOf, factsKey } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type Fetched, type HeldBackFact, type ListingRow, sentAtOf } from '../domain/listing.js';
+import {
+  type Fetched,
+  type HeldBackFact,
+  type ListingRow,
+  NOTHING_HELD_BACK,
+  sentAtOf,
+} from '../domain/listing.js';
 import {
   type AcceptedBy,
   EMPTY_GUARD_MEMORY,
@@ -47,7 +53,7 @@ export function createRowGuard<Row extends ListingRow>(
   const { takenAt } = sent;
   // The hold-back period begins when the request is sent, even if the answer is from a cache and older.
   const sentAt = sentAtOf(sent);
-  const { keyOf, guarded, lookalikeOf } = kind;
+  const { keyOf, guarded, lookalikeOf, claimOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   // While rules are partial, a `keep` rule that is not resolved yet may forbid a change: time must not accept it.
   const timeAccepts = Number.isFinite(holdBackMs) && !rules.isPartial;
@@ -56,6 +62,8 @@ export function createRowGuard<Row extends ListingRow>(
   const heldBefore = heldByKey(memory);
   /** The removed rows. */
   const gone = new Map(memory.gone.map((each) => [keyOf(each.row), each]));
+  /** The rows that were accepted with another symbol or CAIP-2 identifier, as they were before that. */
+  const former = new Map(memory.former.map((each) => [keyOf(each.row), each]));
   const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
   const lookalikeIn = (among: ReadonlyMap<string, Row>, key: string) => {
     const row = among.get(key);
@@ -123,7 +131,9 @@ export function createRowGuard<Row extends ListingRow>(
   ): AcceptedBy | undefined {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.every((verdict) => verdict === 'accept')) return 'operator';
-    return timeAccepts && !isKept && takenAt - since >= holdBackMs ? 'time' : undefined;
+    // The time of the answer counts, which is earlier than `since` if the answer comes from a cache.
+    const isOver = holdBackMs === 0 || takenAt - since >= holdBackMs;
+    return timeAccepts && !isKept && isOver ? 'time' : undefined;
   }
 
   /**
@@ -146,8 +156,12 @@ export function createRowGuard<Row extends ListingRow>(
     const since = sinceOf(key, present, isKept);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
     const by = present.length === 1 ? acceptedBy(key, facts, since, isKept) : undefined;
-    if (by !== undefined) changes.push({ row, facts, by });
-    else {
+    if (by !== undefined) {
+      changes.push({ row, facts, by });
+      // What the row has lost is protected as if the row had been removed.
+      if (claimOf(known) !== undefined && claimOf(known) !== claimOf(row))
+        former.set(key, { row: kind.markHeldBack(known, NOTHING_HELD_BACK), at: takenAt });
+    } else {
       rows.set(key, kind.markHeldBack(expected, facts));
       // If first rows contradict each other, none is accepted: the rule's value stays after the rule is deleted.
       const isAccepted = present.length === 1 || acceptedBefore.has(key);
@@ -168,7 +182,7 @@ export function createRowGuard<Row extends ListingRow>(
      */
     sent: { rows: sentRows, newcomers, returned },
     /** The result, which grows with each decision: the rows to serve, the new memory, and the accepted changes. */
-    next: { rows, held, gone, arrived, changes },
+    next: { rows, held, gone, former, arrived, changes },
     isRecent,
     /** The chain and symbol of the row with this key, as `ListingKind.lookalikeOf` gives them. */
     lookalikeIn,

@@ -95,7 +95,8 @@ export function createSnapshots(options: SnapshotsOptions) {
       const guardOptions = { kind: TOKENS, holdBackMs, rules: resolved, baseline };
       const result = await guardListing(guardOptions, sent, before);
       chainsCursorOfTokens = chainsCursor();
-      const compared = compareNatives(result.listing, before, chains.guarded?.rows ?? []);
+      const { listing } = result;
+      const compared = chains.guarded ? compareNatives(listing, before, chains.guarded) : listing;
       return { ...result, listing: await guardPrices(compared, before) };
     },
     index: (shown, before, rules) => createTokenSnapshot(shown, rules, before, chains.snapshot),

@@ -102,13 +102,16 @@ async function parseEach<Row>(kind: StoredKind<Row>, rows: readonly unknown[], s
 
 async function parseGuard<Row>(
   kind: StoredKind<Row>,
-  { gone, held, ...guard }: v.InferOutput<typeof guardMemoryForm>,
+  { gone, former, held, ...guard }: v.InferOutput<typeof guardMemoryForm>,
   sourceAndAge: SourceAndAge,
 ): Promise<GuardMemory<Row>> {
-  const sent = gone.map(({ row }) => row);
-  const goneRows = await parseAll(kind, sent, sourceAndAge);
+  async function parseLost(lost: typeof gone) {
+    const sent = lost.map(({ row }) => row);
+    const timeOf = (index: number) => Math.min(lost[index]?.at ?? 0, sourceAndAge.takenAt);
+    const rows = await parseAll(kind, sent, sourceAndAge);
+    return rows.map((row, index) => ({ row, at: timeOf(index) }));
+  }
   const heldRows: HeldRow<Row>[] = [];
   for (const each of held) heldRows.push({ ...each, rows: await parseEach(kind, each.rows, sourceAndAge) });
-  const timeOf = (index: number) => Math.min(gone[index]?.at ?? 0, sourceAndAge.takenAt);
-  return { ...guard, gone: goneRows.map((row, index) => ({ row, at: timeOf(index) })), held: heldRows };
+  return { ...guard, gone: await parseLost(gone), former: await parseLost(former), held: heldRows };
 }

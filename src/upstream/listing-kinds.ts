@@ -115,6 +115,11 @@ export interface ListingKind<Row> {
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
   /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
   readonly lookalikeOf: (row: Row) => string | undefined;
+  /**
+   * What no other row may take over as soon as a row has lost it: the lookalike of a token, the CAIP-2 identifier of a
+   * chain. Undefined for a row without it.
+   */
+  readonly claimOf: (row: Row) => string | undefined;
 }
 
 export const CHAINS: ListingKind<Chain> = {
@@ -143,6 +148,7 @@ export const CHAINS: ListingKind<Chain> = {
   },
   withPrice: (chain) => chain,
   lookalikeOf: () => undefined,
+  claimOf: ({ caip2 }) => caip2 ?? undefined,
 };
 
 export const TOKENS: ListingKind<Token> = {
@@ -168,6 +174,7 @@ export const TOKENS: ListingKind<Token> = {
     const look = lookalikeKey(symbol);
     return look === '' ? undefined : JSON.stringify([chainKey, look]);
   },
+  claimOf: (token) => TOKENS.lookalikeOf(token),
 };
 
 export type StoredKind<Row> = Pick<ListingKind<Row>, 'parse'> & { readonly name: string };

@@ -63,6 +63,20 @@ it('a removed chain keeps its CAIP-2 identifier for HOLD_BACK_MS: no other chain
   expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
 });
 
+it('a chain whose chainId has changed keeps its earlier CAIP-2 identifier from other chains for HOLD_BACK_MS', async () => {
+  const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
+  const renumbered = { ...one, chainId: 6 };
+  await gateway.bring({ chains: [renumbered, EVIL] });
+  await gateway.bring({ chains: [renumbered, two, EVIL] }, DAY - MINUTE);
+  expect(await numbersOf(gateway)).toMatchObject({ one: 'eip155:5', two: null });
+  await gateway.bring({}, MINUTE);
+  expect(await numbersOf(gateway)).toMatchObject({ one: 'eip155:6', two: null });
+  await gateway.bring({}, DAY - 1);
+  expect(await numbersOf(gateway)).toMatchObject({ one: 'eip155:6', two: null });
+  await gateway.bring({}, 1);
+  expect(await numbersOf(gateway)).toMatchObject({ one: 'eip155:6', two: 'eip155:5' });
+});
+
 it('with HOLD_BACK_MS=never a removed chain keeps its CAIP-2 identifier until a rule hides the chain', async () => {
   const config = { holdBackMs: Number.POSITIVE_INFINITY };
   const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
@@ -146,6 +160,19 @@ it('native assets with disputed decimals are served without a price, reported an
   expect(await gateway.first()).toMatchObject({ decimals: 18, heldBack: [] });
 });
 
+it('a native asset agrees with a chain whose held-back decimals the upstream sends: it is served as accepted, without a mark', async () => {
+  const [chain] = LISTINGS.chains;
+  const gateway = await startGuarded({ chains: LISTINGS.chains, tokens: [ether(18), tokenRow('a', USDC)] });
+  await gateway.apply(`accept a:${PLACEHOLDER} decimals 18 6`);
+  const nativeCurrency = { ...(chain?.nativeCurrency as object), decimals: 6 };
+  await gateway.bring({ chains: [{ ...chain, nativeCurrency }], tokens: LISTINGS.tokens });
+  expect((await gateway.chains())[0]).toMatchObject({
+    nativeCurrency: { decimals: 18 },
+    heldBack: [{ fact: 'nativeCurrency' }],
+  });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
+});
+
 it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
   const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
   const own = tokenRow('a', USDC, { decimals: 18 });
@@ -218,6 +245,14 @@ it('far higher prices are served after ten minutes even if they change a little,
   await gateway.bring({ tokens: GOOD });
   await gateway.bring({ tokens: times(0.01) }, 6 * MINUTE);
   expect(await bring(gateway, GOOD, 6 * MINUTE)).toEqual(NONE);
+});
+
+it('a price that rises on and on is null until it has stayed near one price for ten minutes', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  let factor = 10;
+  for (let minutes = 0; minutes < 20; minutes++, factor *= 2.3)
+    expect(await bring(gateway, times(factor), MINUTE)).toEqual(NONE);
+  expect(await again(gateway, 10 * MINUTE)).toEqual(sentIn(times(factor / 2.3)));
 });
 
 it('the ten minutes of far higher prices begin anew if a listing that is held back as a whole has others or none', async () => {

@@ -45,6 +45,8 @@ class Model {
   private readonly allowed = new Map<string, Set<string>>();
   /** By row: the last served symbol that is not only from a rule; empty if there was none. */
   private readonly everServed = new Map<string, string>();
+  /** The rows and looks with which rows were ever served. */
+  private readonly servedLooks = new Set<string>();
   /** By look (see `lookalikeKey`): the rows that ever had such a symbol. */
   private readonly withLook = new Map<string, Set<string>>();
   /** By row and look: since when the row has neither been sent nor served with the look. */
@@ -119,13 +121,14 @@ class Model {
     const free = newcomers.filter(({ address }) => !this.keeps(address, 'symbol'));
     expect(free.filter(({ symbol }) => lost.includes(symbol))).toEqual([]);
     for (const { address, symbol } of hasRules ? [] : newcomers) {
-      const alike = this.withLook.get(lookalikeKey(symbol)) ?? [];
+      const look = lookalikeKey(symbol);
+      const alike = this.withLook.get(look) ?? [];
       const [other, ...more] = [...alike].filter((each) => each !== address);
-      const left = other && !this.rows.has(other) ? this.everServed.get(other) : undefined;
-      if (!other || more.length > 0 || left === undefined || lookalikeKey(left) !== lookalikeKey(symbol))
-        continue;
-      // A new row does not replace a removed row of the same look before the end of the hold-back period.
-      const leftMs = this.now - (this.leftAt.get(`${other} ${lookalikeKey(symbol)}`) ?? this.now);
+      if (!other || more.length > 0 || !this.servedLooks.has(`${other} ${look}`)) continue;
+      const now = [this.rows.get(other), rows.find((row) => row.address === other)];
+      if (now.some((row) => row && lookalikeKey(row.symbol) === look)) continue;
+      // A new row does not replace a removed or renamed row of the same look before the end of the hold-back period.
+      const leftMs = this.now - (this.leftAt.get(`${other} ${look}`) ?? this.now);
       expect(Math.max(leftMs, this.ageOf(address))).toBeGreaterThanOrEqual(HOLD_BACK_MS);
     }
   }
@@ -133,6 +136,7 @@ class Model {
   noteServed({ rows }: Listing): void {
     const served = new Map(rows.map((row) => [row.address, row]));
     for (const { address, symbol, heldBack } of rows) {
+      this.servedLooks.add(`${address} ${lookalikeKey(symbol)}`);
       const isOfRule = this.keeps(address, 'symbol') && heldBack.length > 0;
       this.everServed.set(address, isOfRule ? (this.everServed.get(address) ?? '') : symbol);
     }
@@ -220,7 +224,8 @@ async function guardAll(listings: readonly (readonly object[])[]) {
     ...TOKENS,
     keyOf: count(TOKENS.keyOf),
     guarded: TOKENS.guarded.map((fact) => ({ ...fact, of: count(fact.of) })),
-    lookalikeOf: count((row) => TOKENS.lookalikeOf?.(row)),
+    lookalikeOf: count((row) => TOKENS.lookalikeOf(row)),
+    claimOf: count((row) => TOKENS.claimOf(row)),
   };
   let served: Listing | undefined;
   for (const [index, rows] of listings.entries()) {

@@ -112,7 +112,7 @@ it('changed decimals are never accepted if HOLD_BACK_MS is never, and at once if
   await never.bring({}, 1000 * DAY);
   expect((await never.first())?.decimals).toBe(6);
   const atOnce = await startGuarded(LISTINGS, { clock: never.clock, config: { holdBackMs: 0 } });
-  await atOnce.bring({ tokens: [wrong(), TWO, ...REST] });
+  await atOnce.bring({ tokens: [wrong(), TWO, ...REST] }, HOUR, { age: '600' });
   expect((await atOnce.first())?.decimals).toBe(18);
 });
 

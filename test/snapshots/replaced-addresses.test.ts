@@ -2,11 +2,12 @@
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { DAY, HOUR } from '../support/clock.js';
-import { numbered, startGuarded } from '../support/guarded-gateway.js';
+import { numbered, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
 const token = (number: number, symbol = 'USDC') => numbered(number, { symbol, price: { usd: 1 } });
 const [ONE, TWO, THREE] = [token(1), token(2), token(3)];
+const RENAMED = { ...ONE, symbol: 'USDC.e' };
 const REST = Array.from({ length: 10 }, (_, index) => token(index + 10, `S${index}`));
 type Rows = readonly unknown[];
 const start = (rows: Rows) => startGuarded({ chains: CHAINS, tokens: [...rows, ...REST] });
@@ -109,6 +110,34 @@ it('a new address waits alone if the old one is removed first, and is counted an
   expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
+it('a new address with the symbol of a token that is being renamed waits for a day of its own, is counted and logged', async () => {
+  const gateway = await start([ONE]);
+  await bring(gateway, [RENAMED]);
+  expect(await bring(gateway, [RENAMED, TWO], DAY - HOUR)).toEqual({ listed: [1], held: [1] });
+  expect(gateway.heldBackRows()).toEqual([0, 2]);
+  expect(gateway.ruleInLog()).toBe('accept a:0x1 address 0x1 0x2');
+  // Now the new symbol of the first token is accepted.
+  expect(await again(gateway, HOUR)).toEqual({ listed: [1], held: [] });
+  expect(gateway.heldBackRows()).toEqual([0, 1]);
+  expect(await again(gateway, DAY - HOUR - 1)).toEqual({ listed: [1], held: [] });
+  expect(await again(gateway, 1)).toEqual({ listed: [1, 2], held: [] });
+});
+
+it('a new address with the former symbol of a renamed token waits for a day, also after a restart, or until a rule accepts it', async () => {
+  const rename = 'accept a:0x1 symbol USDC USDC.e';
+  const first = await startGuarded({ chains: CHAINS, tokens: [ONE, ...REST] }, onDisk());
+  await first.apply(rename);
+  expect(await bring(first, [RENAMED])).toEqual({ listed: [1], held: [] });
+  const gateway = await restart(first);
+  expect(await bring(gateway, [RENAMED, TWO], HOUR)).toEqual({ listed: [1], held: [] });
+  expect(gateway.heldBackLines()).toEqual([
+    expect.stringContaining(': 0x1 was the last address of its symbol, and'),
+  ]);
+  expect(await again(gateway, DAY - 1)).toEqual({ listed: [1], held: [] });
+  await gateway.apply(`${rename}\naccept a:0x1 address 0x1 0x2`);
+  expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
+});
+
 it('a dozen new addresses in one refresh all wait', async () => {
   const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
   const gateway = await start([ONE]);
@@ -134,7 +163,7 @@ it('a new address waits until the operator accepts it in place of one of two old
 it.each<[string, string, readonly Rows[], number]>([
   ['a listed token', 'keep a:0x1 address 0x1', [[TWO, THREE]], 2],
   ['a removed token', 'keep a:0x1 address 0x1', [[], [TWO]], 1],
-  ['a token whose symbol is held back', 'keep a:0x1 symbol USDC', [[{ ...ONE, symbol: 'OLD' }, TWO]], 2],
+  ['a token whose symbol is held back', 'keep a:0x1 symbol USDC', [[RENAMED, TWO]], 2],
 ])('a new address waits for ever, uncounted, if a keep rule names %s', async (_what, rule, sent, rows) => {
   const gateway = await start([ONE]);
   const inMetrics = () =>

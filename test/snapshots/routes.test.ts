@@ -198,6 +198,18 @@ it('a new address with the symbol of a removed token is left out of routes for t
   expect(await routed()).toEqual([{ address: '0x2' }]);
 });
 
+it.each([
+  ['a token that stays listed because its replacement waits', [numbered(6, { symbol: 'S5' })]],
+  ['a token whose new symbol is held back', [numbered(5, { symbol: 'S5.e' })]],
+])('a new address with the symbol of %s is left out of routes', async (_what, rows) => {
+  const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
+  await gateway.bring({ tokens: [...numberedRows(4), ...rows] });
+  gateway.upstream.plan('routes', json({ tokens: [numbered(9, { symbol: 'S5' }), numbered(5)] }));
+  const ask = '{ tokens(srcChainKey: "a", srcToken: "0x1") { address heldBack { served } } }';
+  const [held] = [{ address: '0x5', heldBack: [{ served: expect.any(String) }] }];
+  expect(await gateway.query(ask)).toEqual({ data: { tokens: [held] } });
+});
+
 it('a price in a route to a removed token is null if it is ten times higher or lower than its last price', async () => {
   const gateway = await startGuarded({ chains: [chainRow('a')], tokens: numberedRows(5) });
   await gateway.bring({ tokens: numberedRows(3) });
