@@ -3,7 +3,7 @@ import { byId, cover, hasMouse, listed, make, say, tell, uncover } from './dom.j
 import { chainMark, heldBackLines } from './rows.js';
 import { countText } from './text.js';
 
-/** The line has the chips of at most this many chains. */
+/** The line, which scrolls, has the chips of this many chains. */
 const CHIPS = 8;
 
 /** @typedef {import('./queries.js').Chain} Chain */
@@ -25,7 +25,7 @@ export function createChains({ chosen, onChoose, onDone }) {
   let isOpen = false;
   /** The state that the present chips were made for. */
   let made = '';
-  /** The chosen chain if its chip has no room in the line: then it is before the others. */
+  /** The chosen chain if it is none of the first: then its chip is before the others. */
   let apart = '';
 
   /** Makes the chips, unless they are the same, and marks the chosen one. @returns {number} how many chains have a chip */
@@ -37,26 +37,21 @@ export function createChains({ chosen, onChoose, onDone }) {
     const all = isListed ? chains : [...chains, { chainKey: chain, name: chain, heldBack: [], tokens: null }];
     const sought = finder.value.trim().toLowerCase();
     if (!isOpen && !(mark(chain) && chain)) apart = chain;
-    const next = JSON.stringify([isOpen, sought, apart, innerWidth]);
+    const next = JSON.stringify([isOpen, sought, apart]);
     const hadFocus = next !== made && chips.contains(document.activeElement);
     if (next !== made) {
       const rank = (/** @type {Chain} */ { chainKey }) => Number(chainKey === apart);
       const line = all.toSorted((a, b) => rank(b) - rank(a)).slice(0, CHIPS);
       place.classList.toggle('all', isOpen);
-      // The longest text that the button can have.
-      say(more, isOpen ? 'Close' : `+${all.length}`);
-      more.hidden = false;
       chips.replaceChildren(
         ...(sought ? [] : [chipOf()]),
         ...(isOpen ? matching(all, sought) : line).map(chipOf),
       );
-      // Chips without room are removed, but at least one chain has a chip.
-      while (!isOpen && chips.children[2] && chips.scrollWidth > chips.clientWidth)
-        chips.lastElementChild?.remove();
     }
     made = next;
     const picked = mark(chain);
     if (!picked && !isOpen) return show();
+    if (picked && !isOpen) reveal(picked.labels?.[0]);
     if (hadFocus) picked?.focus({ preventScroll: true });
     // Enter chooses the first match.
     if (sought) chips.querySelector('label')?.classList.add('takes');
@@ -77,6 +72,14 @@ export function createChains({ chosen, onChoose, onDone }) {
     return inputs.find(({ checked }) => checked);
   }
 
+  /** Scrolls the line to a chip, if nothing of it is in view: a chip that was clicked must not move. @param {HTMLElement} [chip] */
+  function reveal(chip) {
+    const { offsetLeft = 0, offsetWidth = 0 } = chip ?? {};
+    const { scrollLeft, clientWidth } = chips;
+    if (offsetLeft > scrollLeft + clientWidth || offsetLeft + offsetWidth < scrollLeft)
+      chips.scrollLeft = offsetLeft;
+  }
+
   function open() {
     isOpen = true;
     show();
@@ -95,7 +98,6 @@ export function createChains({ chosen, onChoose, onDone }) {
 
   // In place of the chips to come.
   chips.append(make('label'), make('label'), make('label'));
-  addEventListener('resize', show);
   more.addEventListener('click', () => (isOpen ? close() : open()));
   chips.addEventListener('change', ({ target }) => {
     if (target instanceof HTMLInputElement) onChoose(target.value);

@@ -10,6 +10,8 @@ const COLOURED_LINES = 200;
 const ANSWER_LINES = 40;
 /** A time up to this one is shown in green, if the answer has data. */
 const SLOW_MS = 500;
+/** A movement of a finger over this distance is a swipe (pixels). */
+const SWIPE_PX = 60;
 
 /** Makes the text of each tab. @type {Record<string, (answered: Answered, url: string) => string>} */
 const TABS = {
@@ -52,7 +54,6 @@ export function createCodePanel({ tab: first, onTab }) {
   const shown = byId('shown');
   const code = byId('code');
   const toggle = byId('sheet', HTMLButtonElement);
-  const close = byId('close', HTMLButtonElement);
   const copyButton = byId('copy', HTMLButtonElement);
   const link = byId('open', HTMLAnchorElement);
   const { endpoint = '', hasPlayground } = document.body.dataset;
@@ -116,13 +117,25 @@ export function createCodePanel({ tab: first, onTab }) {
     void copy(copyButton, code.textContent ?? '', code, nameCopy);
   });
   const shut = () => open(false);
-  toggle.addEventListener('click', () => open(true));
-  close.addEventListener('click', shut);
+  toggle.addEventListener('click', () => open(!side.classList.contains('open')));
+  // A swipe down closes the sheet, as in apps, unless it scrolls a part of it.
+  let beganAt = 0;
+  side.addEventListener(
+    'touchstart',
+    ({ target, touches: [touch] }) => {
+      const scrolls = target instanceof Node && (shown.contains(target) || byId('pair').scrollTop > 0);
+      beganAt = touch && !scrolls ? touch.clientY : Infinity;
+    },
+    { passive: true },
+  );
+  side.addEventListener('touchend', ({ changedTouches: [touch] }) => {
+    if (touch && touch.clientY > beganAt + SWIPE_PX) shut();
+  });
   side.addEventListener('keydown', ({ key }) => {
     if (key === 'Escape' && !document.querySelector(':popover-open')) shut();
   });
   // A large window shows the panel without a sheet.
-  matchMedia('(min-width: 960px) and (min-height: 520px)').addEventListener('change', shut);
+  matchMedia('(width >= 60em) and (height >= 32.5em)').addEventListener('change', shut);
   document.addEventListener('click', ({ target }) => {
     if (target instanceof Element && !target.closest('#side, #status')) shut();
   });
@@ -134,8 +147,8 @@ export function createCodePanel({ tab: first, onTab }) {
     toggle.ariaExpanded = String(isOpen);
     for (const behind of document.querySelectorAll('.skip, #menu, nav, main > .card'))
       behind.toggleAttribute('inert', isOpen);
-    // The sheet has its own button to close it, in place of the one that opened it.
-    (isOpen ? close : toggle).focus();
+    say(toggle, isOpen ? 'Close' : 'Code');
+    toggle.focus();
     if (isOpen) cover(shut);
     else uncover(shut);
   }

@@ -1,9 +1,10 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
-import { afterPaint, age, button, byId, hasMouse, make, say, tell } from './dom.js';
+import { afterPaint, age, byId, hasMouse, make } from './dom.js';
 import { ask, isCancelled, isPassing } from './graph.js';
+import { createNotes } from './notes.js';
 import { TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { nameOf, rowOf, whyNot } from './rows.js';
-import { countText, isMixed, lookOf, markedText, meantOf, shortAddress } from './text.js';
+import { isMixed, lookOf, meantOf } from './text.js';
 
 /** The search begins this long after the last key press (milliseconds). */
 const TYPING_MS = 120;
@@ -52,9 +53,7 @@ const MAX_REFRESHED = 300;
 export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onPrices, onFailure }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens');
-  const status = byId('found');
-  const note = byId('note');
-  const fault = byId('fault');
+  const notes = createNotes({ onSearch: searchFor, onAllChains, onRetry: () => void failed?.() });
 
   /** @type {Row[]} in their order on the page */
   let rows = [];
@@ -127,9 +126,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   function succeed() {
     failed = undefined;
-    // The button "Try again", which disappears now, may have the focus.
-    if (hasMouse && fault.contains(document.activeElement)) box.focus();
-    fault.replaceChildren();
+    notes.succeed();
     markRows();
   }
 
@@ -138,14 +135,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     failed = again;
     askedKey = shownKey;
     if (isPassing(error)) onFailure();
-    const text = error instanceof Error ? error.message : String(error);
-    // Otherwise screen readers would announce the same failure after each attempt.
-    if (fault.querySelector('p')?.textContent !== text)
-      fault.replaceChildren(
-        make('p', {}, text),
-        button('Try again', () => void failed?.()),
-      );
-    say(status, rows.length > 0 ? 'Earlier results, not updated.' : '');
+    notes.fail(error, rows.length > 0);
     markRows();
   }
 
@@ -167,7 +157,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
     afterPaint(loadNearEnd);
     setActive(undefined);
-    describe(found, others);
+    notes.describe({ ...scopeShown, query, found, others, onlyListed: others?.totalCount, meant });
     onPrices(showPrices());
   }
 
@@ -214,9 +204,12 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     group.element.hidden = false;
     // Shows the chosen row, unless the person has scrolled. On a phone only the page scrolls: this does nothing.
     const chosen = made.find(({ token }) => token.id === scopeShown.chosenId)?.element;
+    // Above it are two rows, or the heading of the second group and one row.
     if (chosen && !list.scrollTop)
       list.scrollTop =
-        chosen.getBoundingClientRect().top - list.getBoundingClientRect().top - 2 * chosen.offsetHeight;
+        chosen.getBoundingClientRect().top -
+        list.getBoundingClientRect().top -
+        (group.isOther ? 1.7 : 2) * chosen.offsetHeight;
     return true;
   }
 
@@ -273,35 +266,6 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     return oldest;
   }
 
-  /** @param {TokenPage} found @param {TokenPage | undefined} others */
-  function describe(found, others, onlyListed = others?.totalCount) {
-    const { source, filter } = scopeShown;
-    const typed = query && `“${markedText(query.length > 24 ? shortAddress(query) : query)}”`;
-    const all = countText(found.totalCount + (onlyListed ?? 0), 'token') + (typed && ` for ${typed}`);
-    const ofThese = onlyListed ? `, ${found.totalCount}` : '';
-    say(
-      status,
-      source
-        ? `${countText(found.totalCount, 'place')} for ${markedText(source.symbol)}${typed && ` and ${typed}`}`
-        : all + (onlyListed === 0 ? '' : `${ofThese} can be moved`),
-    );
-    // Enter makes it a warning in the same place.
-    note.replaceChildren(
-      ...(meant && found.totalCount ? [make('span', { class: 'label' }, whyNot(meant, source))] : []),
-    );
-    // The tokens that are only listed follow below, under a heading with the reason.
-    if (found.totalCount > 0 || !others || (onlyListed && !source)) return;
-    if (source && !query && !filter.chainKeys)
-      note.append('The service lists nothing that this token can be moved to. ');
-    else note.append(onlyListed ? 'None of these can be reached. ' : 'No listed token matches. ');
-    // "usdc" and "USDC" find the same.
-    const texts = [...others.didYouMean, ...found.didYouMean].map((text) => [text.toLowerCase(), text]);
-    for (const text of Object.values(Object.fromEntries(texts)).slice(0, 3))
-      note.append(button(`Did you mean ${markedText(text)}?`, () => searchFor(text)));
-    if (filter.chainKeys) note.append(button('Search all chains', onAllChains));
-    if (query) note.append(button('Clear the search', () => searchFor('')));
-  }
-
   /** Searches for a text that the person has not typed. @param {string} text */
   function searchFor(text) {
     box.value = text;
@@ -317,15 +281,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       : twinsOf(token).length > 0
         ? 'Two tokens look alike here: check the address, then choose one in the list.'
         : 'This symbol has letters that look like others: check the address, then choose it in the list.';
-    note.replaceChildren();
-    warn(text);
-  }
-
-  /** Adds a warning above the rows. @param {string} text */
-  function warn(text) {
-    note.querySelector('.warning')?.remove();
-    note.prepend(make('span', { class: 'warning' }, text));
-    tell(text);
+    notes.warnOnly(text);
   }
 
   /** The row that Enter chooses: the selected row, or the first result if it cannot be mistaken for another token. */
@@ -419,7 +375,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   /** @param {Row} row */
   function choose(row) {
     if (row.group.isOther) return sayWhyNot(row.token);
-    if (row.element.ariaDisabled) return warn(`${nameOf(row.token)} is not listed any more.`);
+    if (row.element.ariaDisabled) return notes.warn(`${nameOf(row.token)} is not listed any more.`);
     box.value = '';
     onChoose(row.token);
   }
@@ -468,7 +424,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   return {
     find,
-    warn,
+    warn: notes.warn,
     /** Removes the rows, which no longer fit the search. The next search must follow. */
     clear() {
       fetching.abort();
@@ -477,8 +433,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       groups = [];
       askedKey = shownKey = '';
       list.replaceChildren();
-      note.replaceChildren();
-      say(status, '');
+      notes.clear();
       setActive(undefined);
       markRows();
     },

@@ -195,6 +195,10 @@ function showPair() {
   const parts = [
     ...(from.token ? summaryOf(from.token, to.token, isRoute) : []),
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
+    // The line of the other side comes now, so that the panel below does not move when it is chosen.
+    ...(from.token && !to.token
+      ? [make('span', { class: 'label' }, LABELS.to), make('span', { class: 'none' }, '–')]
+      : []),
     ...(isDone ? [] : recentChoices()),
   ];
   place.replaceChildren(...parts);

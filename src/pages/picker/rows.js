@@ -215,18 +215,22 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
  */
 export function summaryOf(from, to, isRoute) {
   // Each stays in one line, if it fits.
-  const named = (/** @type {Token} */ token) => make('span', {}, glyph(token), ...titleOf(token));
-  if (!to)
-    return [make('h2', {}, named(from), '\u2002→\u2002', make('span', { class: 'on' }, 'choose where to'))];
+  const named = (/** @type {Token} */ token) =>
+    make('span', {}, glyph(token), make('span', {}, ...titleOf(token)));
+  if (!to) return [make('h2', {}, named(from)), make('p', { class: 'label' }, 'Now choose where to.')];
   const decimals = [from, to].map(
     (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,
   );
   return [
-    make('h2', {}, named(from), '\u2002→\u2002', named(to)),
+    make('h2', {}, named(from), '→', named(to)),
     // Empty while that is unknown, so that the panel below does not move then.
     isRoute === false
       ? make('p', { class: 'warning' }, 'The service lists no route between them.')
-      : make('p', { class: 'label' }, isRoute ? 'This route is listed. A quote shows whether it works.' : ''),
+      : make(
+          'p',
+          { class: isRoute ? 'label done' : 'label' },
+          isRoute ? 'This route is listed. A quote shows whether it works.' : '',
+        ),
     ...(from.decimals === to.decimals
       ? []
       : [make('p', { class: 'warning' }, `Decimals differ: ${decimals.join(', ')}.`)]),

@@ -370,7 +370,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await state.click();
       await check();
       await page.keyboard.press('Escape');
-      if (isPhone) await page.locator('#close').click();
+      if (isPhone) await page.locator('#sheet').click();
       await page.getByRole('button', { name: 'Close the chains' }).click();
       await search.fill('usdcc');
       await note.getByRole('button', { name: 'Did you mean USDC?' }).waitFor();
