@@ -147,6 +147,7 @@ export function createCodePanel({ tab: first, onTab }) {
     toggle.ariaExpanded = String(isOpen);
     for (const behind of document.querySelectorAll('.skip, #menu, nav, main > .card'))
       behind.toggleAttribute('inert', isOpen);
+    // In the same place, so that a second press closes it.
     say(toggle, isOpen ? 'Close' : 'Code');
     toggle.focus();
     if (isOpen) cover(shut);

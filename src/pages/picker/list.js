@@ -157,7 +157,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
     afterPaint(loadNearEnd);
     setActive(undefined);
-    notes.describe({ ...scopeShown, query, found, others, onlyListed: others?.totalCount, meant });
+    notes.describe({ ...scopeShown, query, found, others, meant });
     onPrices(showPrices());
   }
 

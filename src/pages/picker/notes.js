@@ -14,7 +14,6 @@ import { countText, markedText, shortAddress } from './text.js';
  * @property {import('./queries.js').TokenFilter} filter
  * @property {TokenPage} found the first page of tokens that can be moved or reached
  * @property {TokenPage | undefined} others the first page of tokens that are only listed, unless it is fetched later
- * @property {number | undefined} onlyListed how many tokens are only listed
  * @property {Token | undefined} meant see `meantOf`
  */
 
@@ -30,7 +29,8 @@ export function createNotes({ onSearch, onAllChains, onRetry }) {
   const fault = byId('fault');
 
   /** @param {Result} result */
-  function describe({ query, source, filter, found, others, onlyListed, meant }) {
+  function describe({ query, source, filter, found, others, meant }) {
+    const onlyListed = others?.totalCount;
     const typed = query && `“${markedText(query.length > 24 ? shortAddress(query) : query)}”`;
     const all = countText(found.totalCount + (onlyListed ?? 0), 'token') + (typed && ` for ${typed}`);
     const ofThese = onlyListed ? `, ${found.totalCount}` : '';

@@ -555,7 +555,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     const { page, pair } = await open('about:blank');
     const answer = await holdRequests(page, (body) => body.includes(`"query":"${USDC_ON_ARBITRUM}`));
     await page.goto(`${demo.address}/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}`);
-    await pair.locator('h2').waitFor();
+    await pair.locator('.id').nth(1).waitFor();
     const before = await pair.boundingBox();
     answer();
     await pair.getByText('This route is listed.').waitFor();
