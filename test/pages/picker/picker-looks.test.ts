@@ -98,6 +98,71 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     },
   );
 
+  it.each([360, 1280])(
+    'the reason why tokens cannot be reached stays above their rows in a window of %j pixels',
+    async (width) => {
+      const options = { ...(width < 960 ? PHONE : {}), viewport: { width, height: 700 } };
+      const { page, search, otherRows } = await open(`/?token=base:${USDC_ON_BASE}&q=usdc`, options);
+      await expect.poll(() => otherRows.count()).toBeGreaterThan(12);
+      await otherRows.nth(12).evaluate((row) => row.scrollIntoView({ block: 'center' }));
+      // Either the search stays, or the box of the rows scrolls.
+      const above = width < 960 ? search : page.locator('.line');
+      const { y = 0, height = 0 } = (await above.boundingBox()) ?? {};
+      const under = (distance: number) =>
+        page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.closest('.row, .others')?.className, [
+          width / 4,
+          y + height + distance,
+        ] as const);
+      await expect.poll(() => under(30)).toBe('others');
+      expect(await under(70)).toBe('row');
+    },
+  );
+
+  it('the code moves with the first choice only, and rows do not move when a search fails', async () => {
+    const { page, search, rows, fault, toText } = await open();
+    const placeOf = (selector: string) => page.locator(selector).boundingBox();
+    await search.fill('usdc base');
+    await search.press('Enter');
+    await page.locator('#pair').waitFor();
+    const code = await placeOf('#panel');
+    await search.fill('usdc arb');
+    await search.press('Enter');
+    await says(toText, 'To USDC on Arbitrum');
+    expect(await placeOf('#panel')).toEqual(code);
+    const row = await rows.first().boundingBox();
+    await page.route('**/graphql', (route) => route.abort());
+    await search.fill('usdt');
+    await fault.getByRole('button', { name: 'Try again' }).waitFor();
+    expect(await rows.first().boundingBox()).toEqual(row);
+  });
+
+  it('the main button of a phone stays in its place when the code opens, and a swipe down closes it', async () => {
+    const { page, rows, code } = await open(BOTH, PHONE);
+    await rows.first().waitFor();
+    const placeOf = () => page.locator('#copy').boundingBox();
+    const before = await placeOf();
+    await page.getByRole('button', { name: 'Code' }).tap();
+    await expect.poll(() => code.isVisible()).toBe(true);
+    expect(await placeOf()).toEqual(before);
+    const devtools = await page.context().newCDPSession(page);
+    const swipe = async (from: number, to: number) => {
+      for (const [type, y] of [
+        ['touchStart', from],
+        ['touchMove', to],
+        ['touchEnd', undefined],
+      ] as const)
+        await devtools.send('Input.dispatchTouchEvent', {
+          type,
+          touchPoints: y === undefined ? [] : [{ x: 180, y }],
+        });
+    };
+    // Within the code, it scrolls.
+    await swipe(400, 500);
+    expect(await code.isVisible()).toBe(true);
+    await swipe(80, 180);
+    await expect.poll(() => code.isVisible()).toBe(false);
+  });
+
   it('the letter of every chain has a contrast of 4.5 with its mark', async () => {
     const { page } = await open();
     await page.getByRole('button', { name: 'More chains' }).click();
