@@ -5,7 +5,7 @@ import type { Chain, Token } from '../domain/listing.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import { staticRankOf } from './ranks.js';
 import { foldSymbol, keyStarts, nameStarts, searchedPart, symbolStarts, wholeLetters } from './text.js';
-import { compare, compareTieBreakers, sortInSteps, textKey, tieBreakerOf } from './token-order.js';
+import { compareTieBreakers, sortInSteps, tieBreakerOf } from './token-order.js';
 import { createWordList } from './word-list.js';
 import { createWordStarts, MARK } from './word-starts.js';
 
@@ -61,7 +61,6 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
     addressStarts: await createWordStarts(itself(addresses.keys()), (address) => [
       MARK.rest + address.toLowerCase(),
     ]),
-    ...(await orderNames(byName, rows.length)),
     ...(await rankTokens(tokens, symbols, chains, known)),
     /** The words of chain keys and names, to correct typos. The order of the rows decides between equal suggestions. */
     words: await createWordList(
@@ -73,19 +72,6 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
 /** Pairs each text with itself, as its only item. */
 function itself(texts: Iterable<string>): (readonly [text: string, items: readonly string[]])[] {
   return Array.from(texts, (text) => [text, [text]]);
-}
-
-/** `nameKeys`: the distinct sort keys of names, sorted. `nameAt`: by place, the index of its key in `nameKeys`. */
-async function orderNames(byName: ReadonlyMap<string, Places>, count: number) {
-  const names = Array.from(byName, ([name, places]) => ({ key: textKey(name), places }));
-  await sortInSteps(names, (a, b) => compare(a.key, b.key));
-  const nameKeys: string[] = [];
-  const nameAt = new Uint32Array(count);
-  for (const { key, places } of names) {
-    if (key !== nameKeys.at(-1)) nameKeys.push(key);
-    for (const place of places) nameAt[place] = nameKeys.length - 1;
-  }
-  return { nameKeys, nameAt };
 }
 
 /** The static rank of each place; and for each native asset, by its place, all tokens with its symbol on its chain. */

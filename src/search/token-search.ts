@@ -17,6 +17,7 @@ import {
   firstIndex,
   type SortKey,
   type TokenOrder,
+  textKey,
   tieBreakerOf,
 } from './token-order.js';
 import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
@@ -56,6 +57,13 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   const listed = pricedTokens(tokens, indexes, ({ price }) => price?.usd ?? Number.NaN);
   /** Made when first needed: while prices are too old. */
   let unpriced: typeof listed | undefined;
+  /** Made when first needed: few searches sort by name. */
+  let names: readonly string[] | undefined;
+
+  function nameAt(place: number): string {
+    names ??= tokens.map(({ name }) => textKey(name));
+    return names[place] ?? '';
+  }
 
   return (request: TokenSearchRequest, chains: KnownChains | undefined) => {
     const { query, filter, order, first, after, pricesUsable } = request;
@@ -79,7 +87,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
       return rankOf(symbolMatchAt(scored, place), sum, ownRank);
     }
 
-    const { keyAt, cursorValue, keyOf } = scaleOf(order, indexes, prices, rankAt);
+    const { keyAt, cursorValue, keyOf } = scaleOf(order, prices, nameAt, rankAt);
     const isSeen = after && seenBy(after, keyOf, tokens, indexes);
     const { picked, before } = pageOf(found, keyAt, first, isSeen);
     return {
@@ -167,38 +175,31 @@ function matchedByAll(words: readonly WordScores[], all: Places): Places {
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);
 }
 
-/** The numbers that an order sorts by, ascending, and their conversion to and from the values of cursors. */
+/** The values that an order sorts by, ascending: all numbers or all texts. */
+type Key = number | string;
+
+/** The keys of an order, and their conversion to and from the values of cursors. */
 interface Scale {
-  keyAt(place: number): number;
-  cursorValue(key: number): SortKey['value'];
-  keyOf(value: SortKey['value']): number;
+  keyAt(place: number): Key;
+  cursorValue(key: Key): SortKey['value'];
+  keyOf(value: SortKey['value']): Key;
 }
 
 function scaleOf(
   order: TokenOrder,
-  { nameAt, nameKeys }: TokenIndexes,
   prices: Float64Array,
+  nameAt: (place: number) => string,
   rankAt: (place: number) => number,
 ): Scale {
   if (order === 'RELEVANCE') return { keyAt: rankAt, cursorValue: (key) => key, keyOf: Number };
   if (order === 'SYMBOL') return { keyAt: () => 0, cursorValue: () => null, keyOf: () => 0 };
-  if (order === 'NAME') {
-    return {
-      keyAt: (place) => nameAt[place] ?? 0,
-      cursorValue: (key) => nameKeys[key] ?? '',
-      keyOf(value) {
-        const index = firstIndex(nameKeys.length, (at) => (nameKeys[at] ?? '') >= String(value));
-        // A name that is no longer listed sorts between its neighbours.
-        return nameKeys[index] === value ? index : index - 0.5;
-      },
-    };
-  }
+  if (order === 'NAME') return { keyAt: nameAt, cursorValue: (key) => key, keyOf: String };
   const sign = order === 'PRICE_ASC' ? 1 : -1;
   // A token without a price comes last in both directions.
   const keyOf = (price: number) => (Number.isNaN(price) ? Number.POSITIVE_INFINITY : sign * price);
   return {
     keyAt: (place) => keyOf(prices[place] ?? Number.NaN),
-    cursorValue: (key) => (key === Number.POSITIVE_INFINITY ? null : sign * key),
+    cursorValue: (key) => (key === Number.POSITIVE_INFINITY ? null : sign * Number(key)),
     keyOf: (value) => keyOf(Number(value ?? Number.NaN)),
   };
 }
@@ -209,47 +210,44 @@ function seenBy(
   keyOf: Scale['keyOf'],
   tokens: readonly Token[],
   { chains }: TokenIndexes,
-): (key: number, place: number) => boolean {
+): (key: Key, place: number) => boolean {
   const isAfter = (place: number) => compareTieBreakers(tieBreakerOf(tokens[place] as Token), tieBreaker) > 0;
   const end = { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
   const [, chainKey] = tieBreaker;
-  const shift = order === 'RELEVANCE' ? chainShift(end.key, chains.get(chainKey)?.bridgeable ?? 0) : 0;
+  const shift = order === 'RELEVANCE' ? chainShift(Number(value), chains.get(chainKey)?.bridgeable ?? 0) : 0;
   const hasMoved = (place: number) => shift !== 0 && tokens[place]?.chainKey === chainKey;
-  return (key, place) => isBefore(end, hasMoved(place) ? key - shift : key, place);
+  return (key, place) => isBefore(hasMoved(place) ? Number(key) - shift : key, place, end);
 }
 
-/** A position in an order. After it come the tokens with an equal key from `place` on, then those with larger keys. */
+/** A position in an order: by key, and then by place. */
 interface Position {
-  readonly key: number;
+  readonly key: Key;
   readonly place: number;
 }
 
-const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
-
-/** The first `size` tokens that are not seen yet, by key and then by place. `before`: how many are seen. */
+/** The first `size` tokens that are not seen yet, in their order. `before`: how many are seen. */
 function pageOf(
   places: readonly number[],
-  keyAt: (place: number) => number,
+  keyAt: Scale['keyAt'],
   size: number,
-  isSeen: (key: number, place: number) => boolean = () => false,
+  isSeen: (key: Key, place: number) => boolean = () => false,
 ): { readonly picked: readonly Position[]; readonly before: number } {
   const picked: Position[] = [];
   let before = 0;
-  let last = END;
   for (const place of places) {
     const key = keyAt(place);
+    const last = picked[size - 1];
     if (isSeen(key, place)) before++;
-    else if (isBefore(last, key, place)) {
-      const index = firstIndex(picked.length, (at) => isBefore(picked[at] ?? END, key, place));
+    else if (!last || isBefore(key, place, last)) {
+      const index = firstIndex(picked.length, (at) => isBefore(key, place, picked[at] as Position));
       picked.splice(index, 0, { key, place });
-      if (picked.length > size) picked.pop();
-      if (picked.length === size) last = picked.at(-1) ?? END;
+      if (last) picked.pop();
     }
   }
   return { picked, before };
 }
 
-function isBefore(position: Position, key: number, place: number): boolean {
+function isBefore(key: Key, place: number, position: Position): boolean {
   return key < position.key || (key === position.key && place < position.place);
 }
 
