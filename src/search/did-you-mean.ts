@@ -38,18 +38,15 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
     /** The distinct words as typed, by their folded form. */
     const words = new Map<string, string>();
     for (const word of typed) if (!words.has(foldText(word))) words.set(foldText(word), word);
-    // Remembered, because a query can repeat a piece of a word.
-    const isRight = remembered(
-      (text) =>
-        text.length < WORD_LENGTH.min ||
-        !HAS_LETTER_OR_DIGIT.test(text) ||
-        FILLERS.has(text) ||
-        search({ ...EVERYTHING, query: words.get(text) ?? text }, chains).totalCount > 0,
-    );
-    const correctionsOfPiece = remembered((piece): readonly string[] => {
+    const isRight = (text: string) =>
+      text.length < WORD_LENGTH.min ||
+      !HAS_LETTER_OR_DIGIT.test(text) ||
+      FILLERS.has(text) ||
+      search({ ...EVERYTHING, query: words.get(text) ?? text }, chains).totalCount > 0;
+    const correctionsOfPiece = (piece: string): readonly string[] => {
       if (isRight(piece)) return [piece];
       return HAS_LETTER.test(piece) ? correctedWords(piece, indexes, chains) : [];
-    });
+    };
     let ways: readonly string[] = [''];
     for (const [folded, word] of words) {
       let meant: readonly string[] = [word];
@@ -109,15 +106,6 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
         return suggestions;
       },
     };
-  };
-}
-
-function remembered<Result>(make: (text: string) => Result): (text: string) => Result {
-  const made = new Map<string, Result>();
-  return (text) => {
-    const result = made.has(text) ? (made.get(text) as Result) : make(text);
-    made.set(text, result);
-    return result;
   };
 }
 
