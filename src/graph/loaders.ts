@@ -104,7 +104,6 @@ export class Loaders {
   /** How many answers of the upstream the operation waits for now. */
   private awaited = 0;
   private requestBytes: number | undefined;
-  private readonly client: string | undefined;
   private readonly waitsUntil: number;
 
   constructor(
@@ -114,7 +113,6 @@ export class Loaders {
     private readonly operation: OperationFacts,
   ) {
     this.routes = options.snapshots.operationRoutes();
-    this.client = operation.client;
     this.waitsUntil = operation.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
   }
 
@@ -283,7 +281,7 @@ export class Loaders {
     const known = routes.known(request, tokens);
     if (known) return known;
     // If the operation has waited for other routes before, it counts as the cause of a timeout.
-    const fetch = () => routes.fetch(request, tokens, this.client);
+    const fetch = () => routes.fetch(request, tokens, this.operation.client);
     const answer = await this.wait(fetch, this.hasFetchedRoutes);
     this.hasFetchedRoutes = true;
     return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
@@ -360,7 +358,7 @@ export class Loaders {
     for (const other of waiting) {
       const bytes = other === this ? 0 : other.keptBytes();
       all += bytes;
-      if (other.client === this.client) own += bytes;
+      if (other.operation.client === this.operation.client) own += bytes;
     }
     const isByClient = own > MAX_BYTES_OF_CLIENT;
     if (!isByClient && all <= MAX_BYTES) return;
