@@ -1,6 +1,7 @@
 /** Prepares the tools for agents, and executes their operations. */
 import { type GraphQLSchema, type OperationDefinitionNode, parse, print, visit } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
+import { shown } from '../domain/text-limits.js';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import { dataSchema, type ObjectSchema, variablesSchema } from './json-schemas.js';
 import type { Tool } from './tools.js';
@@ -28,8 +29,8 @@ interface GraphResponse {
   }[];
 }
 
-/** Error messages, and texts of the client in them, are cut to this many characters. */
-const MAX_SHOWN = 300;
+/** Error messages are cut to this many characters. */
+const MAX_MESSAGE = 300;
 /** A result names at most this many errors: further ones rarely help an agent. */
 const MAX_ERRORS = 5;
 /** Data with more characters is refused: a result has the data twice, as text and as a structure. */
@@ -85,7 +86,7 @@ export async function callTool(
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const expected = known.length > 0 ? `only ${known.join(', ')}` : 'no arguments';
-    return refused('BAD_USER_INPUT', `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`);
+    return refused('BAD_USER_INPUT', `Expected ${expected}, got ${shown(unknown)}.`);
   }
   const json = await execute(tool.operationOf(given));
   if (json.length > MAX_RESULT_LENGTH) {
@@ -105,13 +106,9 @@ const textContent = (data: object) => [{ type: 'text' as const, text: JSON.strin
 function errorResult(tool: PreparedTool, { data, errors = [] }: GraphResponse) {
   const shown = errors.slice(0, MAX_ERRORS).map(({ message, path, extensions }) => ({
     code: extensions?.code ?? 'INTERNAL_SERVER_ERROR',
-    message: shortened(tool.reworded(message)),
+    message: tool.reworded(message).slice(0, MAX_MESSAGE),
     ...(path ? { path } : {}),
   }));
   const content = textContent(data ? { errors: shown, data } : { errors: shown });
   return { result: { content, isError: true }, codes: [...new Set(shown.map(({ code }) => code))] };
-}
-
-function shortened(text: string): string {
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
