@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from './fixtures/rows.js';
 import { collectUnhandledRejections } from './support/ends.js';
-import { type FakeUpstream, json, late, status } from './support/fake-upstream.js';
+import { type FakeAnswers, json, late, status } from './support/fake-upstream.js';
 import { codesOf, createTestGateway } from './support/test-gateway.js';
 import { type Asked, startServer } from './support/test-server.js';
 
@@ -78,9 +78,8 @@ const EVERYTHING = `{
   }`;
 
 it('the upstream requests are two for 50 operations at a cold start, and none with snapshots', async () => {
-  const { query, upstream } = await createTestGateway({ config: { maxWaitMs: 60_000 } });
-  upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
-  upstream.plan('chains', late(60, json({ chains: demoChains })));
+  const [chains, tokens] = [late(60, json({ chains: demoChains })), late(30, json({ tokens: demoTokens }))];
+  const { query, upstream } = await createTestGateway({ listings: { chains, tokens } });
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => query<Record<string, { chain: unknown }[]>>(EVERYTHING)),
   );
@@ -97,9 +96,8 @@ it.each([
   ['chains', { tokens: [{ symbol: 'USDC', chain: null }], chains: null, ok: { decimals: 6 } }, 3],
   ['tokens', { tokens: null, chains: [{ chainKey: 'a', tokens: null }], ok: null }, 3],
 ] as const)('the gateway returns all other data while the %s listing fails', async (path, data, errors) => {
-  const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')] };
-  const { query, upstream } = await createTestGateway({ listings });
-  upstream.plan(path, status(404));
+  const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')], [path]: status(404) };
+  const { query } = await createTestGateway({ listings });
   const answer = await query(`{
       tokens { symbol chain { name } }
       chains { chainKey tokens { symbol } }
@@ -112,8 +110,8 @@ it.each([
 it('the gateway hides the upstream from clients, and logs its address and response', async () => {
   const { query, logged, fetch, upstream } = await createTestGateway({
     config: { upstreamRetries: 0, upstreamHeaders: { 'x-api-key': 'secret-key' } },
+    listings: { chains: status(500, { 'x-secret': 'secret-header' }, 'secret-body') },
   });
-  upstream.plan('chains', status(500, { 'x-secret': 'secret-header' }, 'secret-body'));
   const answer = await query('{ chains { name } listings { source lastFailure { code message } } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
   const ready = await (await fetch('/ready')).text();
@@ -130,29 +128,28 @@ const entities = (...r: readonly object[]) => ({
   query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
   variables: { r },
 });
-it.each<[string, { maxRows?: number; maxCost?: number }, (upstream: FakeUpstream) => void, Asked]>([
+it.each<[string, { maxRows?: number; maxCost?: number }, FakeAnswers, Asked]>([
   [
     'proves too large when the first listing arrives',
     { maxRows: 5 },
-    ({ plan }) => plan('tokens', late(50, json({ tokens: demoTokens }))),
+    { tokens: late(50, json({ tokens: demoTokens })) },
     { query: '{ tokens { name } }' },
   ],
   [
     'is refused while some of its entities wait for a listing that fails',
     {},
-    ({ plan }) => plan('chains', late(50, status(500))),
+    { chains: late(50, status(500)) },
     entities(base, ...Array<object>(600).fill({})),
   ],
   [
     'exceeds its cost when it first reads a second listing that fails',
     { maxCost: 1_200 },
-    ({ planBoth }) => planBoth(status(500)),
+    { chains: status(500), tokens: status(500) },
     entities(...Array<object>(500).fill(base), usdc),
   ],
-])('the gateway survives an operation that %s', async (_which, config, plan, asked) => {
+])('the gateway survives an operation that %s', async (_which, config, listings, asked) => {
   const unhandled = collectUnhandledRejections();
-  const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, ...config } });
-  plan(upstream);
+  const { ask } = await startServer({ config: { upstreamRetries: 0, ...config }, listings });
   const { body } = await ask(asked);
   expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
   expect(await unhandled()).toEqual([]);

@@ -62,8 +62,8 @@ it.each([
 });
 
 it('without a chain listing, each row of one token listing may have its errors, and more errors or waits are refused', async () => {
-  const { query, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
-  upstream.plan('chains', status(500));
+  const listings = { chains: status(500) };
+  const { query } = await createTestGateway({ listings, config: { upstreamRetries: 0 } });
   const row = '{ isNative caip19 chain { name } }';
   const { data, errors = [] } = await query<{ tokens: object[] }>(`{ tokens ${row} }`);
   expect(data?.tokens).toHaveLength(demoTokens.length);

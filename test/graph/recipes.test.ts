@@ -14,10 +14,8 @@ type Row = { readonly id: string; readonly symbol: string; readonly chainKey: st
 type Found = { readonly totalCount: number; readonly nodes: readonly Row[] };
 
 const gateway = share(async (atEnd) => {
-  const started = await createTestGateway({ atEnd });
-  const routes = demoTokens.filter((_token, nth) => nth % 3 === 0);
-  started.upstream.plan('routes', json({ tokens: routes }));
-  return started;
+  const routes = json({ tokens: demoTokens.filter((_token, nth) => nth % 3 === 0) });
+  return createTestGateway({ atEnd, listings: { routes } });
 });
 
 it('the recipe for reachable tokens never shows a reachable token among the others, whatever people type', async () => {

@@ -151,8 +151,8 @@ it('/mcp is not found with MCP=false, and not listed among the paths', async () 
 });
 
 it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit, as operations are', async () => {
-  const server = await startServer({ config: { upstreamRetries: 0, trustedProxies: ['127.0.0.1'] } });
-  server.upstream.planBoth(stall);
+  const config = { upstreamRetries: 0, trustedProxies: ['127.0.0.1'] };
+  const server = await startServer({ config, listings: { chains: stall, tokens: stall } });
   const send = (path: string, body: string, client = '192.0.2.1') =>
     server.ask({ path, body, headers: { 'x-forwarded-for': client } });
   const queryOf = (nth: number) => JSON.stringify({ query: `{ a${nth}: tokens { name } }` });
@@ -208,9 +208,9 @@ it('the log and the metrics have the operation of a tool, who executed it and th
 });
 
 it('a failure is marked as caused by the client if it repeats a query that has just failed', async () => {
-  const server = await startServer({ hasListings: true, config: { upstreamRetries: 0 } });
+  const listings = { routes: status(500) };
+  const server = await startServer({ hasListings: true, listings, config: { upstreamRetries: 0 } });
   stopClock();
-  server.upstream.plan('tokens', status(500));
   const { chainKey, address } = demoTokens[0] ?? {};
   for (let times = 0; times < 5; times++)
     await post(server, callOf('get_destinations', { srcChainKey: chainKey, srcToken: address }));

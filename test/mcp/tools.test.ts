@@ -127,8 +127,7 @@ it.each([
 });
 
 it('a tool gives the code of a failed upstream, with the data that could be read', async () => {
-  const { call, upstream } = await serve({ config: { upstreamRetries: 0 } });
-  upstream.plan('tokens', status(500));
+  const { call } = await serve({ listings: { routes: status(500) }, config: { upstreamRetries: 0 } });
   const result = await call('get_destinations', { srcChainKey: 'ethereum', srcToken: USDC });
   expect(result.isError).toBe(true);
   expect(JSON.parse(textOf(result))).toMatchObject({

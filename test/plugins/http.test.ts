@@ -149,9 +149,8 @@ it('the id of a request is its x-request-id if that is short and plain, otherwis
 });
 
 it('/ready is 503 with the reason until both listings have a snapshot, also after a failure', async () => {
-  const { fetch, snapshots, upstream } = await createTestGateway({ firstPauseMs: 20 });
-  upstream.plan('chains', status(404));
-  upstream.plan('tokens', stall);
+  const listings = { chains: status(404), tokens: stall };
+  const { fetch, snapshots, upstream } = await createTestGateway({ firstPauseMs: 20, listings });
   snapshots.start();
   const reason = async () => ((await (await fetch('/ready')).json()) as { reason: string }).reason;
   await expect.poll(reason).toContain('There is no snapshot of the chains listing yet: UPSTREAM_STATUS: ');

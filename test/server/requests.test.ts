@@ -130,15 +130,13 @@ it('the metrics separate overloads that a client has caused itself from those of
 });
 
 it('the metrics show requests in flight, and aborted ones', async () => {
-  const upstream = await startFakeUpstream();
-  upstream.plan('tokens', stall);
-  const server = await startServer({ upstream, config: FRESH });
+  const server = await startServer({ listings: { tokens: stall }, config: FRESH });
   const controller = new AbortController();
   const asked = fetch(`${server.address}/graphql?query={tokens{name}}`, controller).catch(() => {});
   await expect.poll(() => samples(server, 'gateway_requests_in_flight')).toEqual({ '': 1 });
   controller.abort();
   await asked;
-  await upstream.close();
+  await server.upstream.close();
   await expect.poll(() => samples(server, 'gateway_requests_in_flight')).toEqual({});
   expect(await samples(server, 'gateway_requests_total')).toEqual({ '{cache="miss",outcome="ABORTED"}': 1 });
 });
@@ -147,14 +145,12 @@ it.each([
   ['usual ones', postOf('{ tokens { name } }')],
   ['ones with an expectation', 'GET /live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
 ])('the metrics count a connection as cut for pipelining of 101 requests: %s', async (_kind, further) => {
-  const upstream = await startFakeUpstream();
-  upstream.plan('tokens', stall);
-  const server = await startServer({ upstream, config: FRESH });
+  const server = await startServer({ listings: { tokens: stall }, config: FRESH });
   const connection = await openRaw(server.address);
   await connection.send(postOf('{ tokens { name } }') + further.repeat(101));
   await expect.poll(connection.isClosed).toBe(true);
   expect(connection.received()).toBe('');
-  await upstream.close();
+  await server.upstream.close();
   expect(await samples(server, 'gateway_http_connections_cut_total')).toEqual({ '{reason="pipelining"}': 1 });
 });
 

@@ -1,10 +1,9 @@
 /** A request that was answered before is not executed again, until a refresh or the time changes its response. */
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
-import { type StoppedClocks, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { manyRounds, type StoppedClocks, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
+import { type Answer, json, late, status } from '../support/fake-upstream.js';
 import {
   type Asked,
   FRESH,
@@ -144,14 +143,12 @@ it('a cached response is found if the same text came with another content type b
 });
 
 it('the log counts the wait for an equal request in the time of a request', async () => {
-  const upstream = await startFakeUpstream();
-  const { ask, serverLog } = await startServer({ ...LONG, upstream });
-  upstream.plan('tokens', async () => {
+  const tokens: Answer = async () => {
     // All three requests are read within these rounds of the event loop, however slow the machine is.
-    for (let round = 0; round < 200; round++) await setImmediate();
-    await sleep(300);
-    return json({ tokens: demoTokens });
-  });
+    await manyRounds();
+    return late(300, json({ tokens: demoTokens }));
+  };
+  const { ask, serverLog } = await startServer({ ...LONG, listings: { tokens } });
   await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
   await ask(BASE);
   const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
@@ -247,8 +244,8 @@ it.each<[string, (server: TestServer, clock: StoppedClocks) => void | Promise<vo
   ['a rule that hides a destination', ({ apply }) => apply('hide b:0x3'), destinations()],
 ])('a response with routes is not stored, so a new one has at once %s', async (_what, change, after) => {
   const clock = stopClocks();
-  const server = await startServer({ config: FRESH, listings: { tokens: [SOURCE, tokenRow('a', '0x2')] } });
-  server.upstream.plan('routes', json({ tokens: [DESTINATION] }));
+  const listings = { tokens: [SOURCE, tokenRow('a', '0x2')], routes: json({ tokens: [DESTINATION] }) };
+  const server = await startServer({ config: FRESH, listings });
   await server.ask(UNPRICED);
   clock.advance(1_000);
   await refreshWith(server, LISTED);
@@ -265,14 +262,13 @@ it.each([
   ['{ tokenChanges { cursor } }', '."', /\.[\w-]{22}"/],
 ])('the first chain listing ends cached responses without chains: %s', async (query, without, withChains) => {
   const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 6, address: '0x1' };
-  const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
-  upstream.plan('chains', status(500));
+  const listings = { chains: status(500), tokens: [tokenRow('base', '0x1')] };
   const config = { ...FRESH, upstreamRetries: 0 };
-  const server = await startServer({ upstream, config, firstPauseMs: 10 });
+  const server = await startServer({ listings, config, firstPauseMs: 10 });
   const asked = { query };
   for (let times = 0; times < 3; times++)
     expect((await server.ask(asked)).body.toString()).toContain(without);
-  upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
+  server.upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
   const chains = { query: '{ chains { name } }' };
   await expect.poll(async () => (await server.ask(chains)).body.toString()).toContain('The base chain');
   await expect.poll(async () => (await server.ask(asked)).body.toString()).toMatch(withChains);

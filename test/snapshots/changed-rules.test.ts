@@ -167,9 +167,7 @@ it('a new listing in which the rules match other rows does not delay refreshes',
 });
 
 it('a change of the rules applies to routes that arrived before the first token listing', async () => {
-  const upstream = await startUpstream();
-  upstream.plan('tokens', status(500));
-  const gateway = await start('', { upstream });
+  const gateway = await start('', { upstream: await startUpstream({ tokens: status(500) }) });
   const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
   const ask = async () => JSON.stringify(await gateway.query(document));
   expect(await ask()).toContain(HIDDEN.byCaip);
@@ -179,10 +177,9 @@ it('a change of the rules applies to routes that arrived before the first token 
 });
 
 it('rules by CAIP apply before the first chain listing, by the chains of the demo data', async () => {
-  const upstream = await startUpstream();
-  upstream.plan('chains', status(500));
   const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN.byKey, { symbol: 'X' })];
-  upstream.plan('tokens', json({ tokens: [...hidden, tokenRow('base', SHOWN)] }));
+  const listed = [...hidden, tokenRow('base', SHOWN)];
+  const upstream = await startUpstream({ chains: status(500), tokens: listed });
   // The last rule names no token: native assets have no CAIP-19 identifier.
   const rules = `hide eip155:100\nhide eip155:8453/erc20:${HIDDEN.byKey}\nhide eip155:1/slip44:60`;
   const gateway = await start(rules, { upstream });
@@ -201,14 +198,16 @@ it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its
   expect(await gateway.served()).toEqual(expect.arrayContaining(all));
 });
 
-it('no token is served before the first chain listing if a rule names a chain by a CAIP-2 identifier that the demo data lacks', async () => {
-  const upstream = await startUpstream();
-  upstream.plan('chains', status(500));
-  // So many that the rules need some time.
-  const more = Array.from({ length: 2_000 }, (_, at) =>
+/** So many that the rules need some time. */
+const MANY = [
+  ...tokens,
+  ...Array.from({ length: 2_000 }, (_, at) =>
     tokenRow('gnosis', address(String(at + 1_000)), { symbol: `G${at}` }),
-  );
-  upstream.plan('tokens', json({ tokens: [...tokens, ...more] }));
+  ),
+];
+
+it('no token is served before the first chain listing if a rule names a chain by a CAIP-2 identifier that the demo data lacks', async () => {
+  const upstream = await startUpstream({ chains: status(500), tokens: MANY });
   const gateway = await start(RULES, { upstream });
   expect(await gateway.query('{ tokens { address } }')).toMatchObject({
     data: { tokens: null },
@@ -232,11 +231,7 @@ it('no token is served before the first chain listing if a rule names a chain by
 });
 
 it('a query that waits for both first listings gets what the rules leave, whichever listing comes first', async () => {
-  const upstream = await startUpstream();
-  const more = Array.from({ length: 2_000 }, (_, at) =>
-    tokenRow('gnosis', address(String(at + 1_000)), { symbol: `G${at}` }),
-  );
-  upstream.plan('tokens', json({ tokens: [...tokens, ...more] }));
+  const upstream = await startUpstream({ tokens: MANY });
   for (const chainsLast of [true, false]) {
     const release = upstream.hold('chains', json({ chains }));
     const gateway = await start(RULES, { upstream });
@@ -252,11 +247,10 @@ it('a query that waits for both first listings gets what the rules leave, whiche
 });
 
 it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
-  const upstream = await startUpstream();
   const { config } = onDisk();
   const hide = `hide eip155:${HIDDEN.chainId}`;
   const many = Array.from({ length: 3_000 }, (_none, nth) => chainRow(`c${nth}`, { chainId: 200_000 + nth }));
-  upstream.plan('chains', json({ chains: [...chains, ...many] }));
+  const upstream = await startUpstream({ chains: [...chains, ...many] });
   const gateway = await start(hide, { upstream, config });
   await gateway.servedChains();
   expect(await gateway.served()).not.toContain(HIDDEN.ofChain);

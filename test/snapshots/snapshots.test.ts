@@ -147,12 +147,12 @@ it('a clock that is set back does not make a listing or a price younger', async 
 });
 
 it('listings have a status, before and after the first snapshot', async () => {
-  const { query, snapshots, upstream } = await serve(stall);
-  upstream.plan('chains', json({ chains: [chainRow('a'), chainRow('a')] }));
+  const listings = { chains: [chainRow('a'), chainRow('a')], tokens: stall };
+  const { query, snapshots, upstream } = await createTestGateway({ listings });
   const unknown = { takenAt: null, ageSeconds: null, version: null, lastFailure: null };
   const empty = { state: 'EMPTY', rows: 0, rejectedRows: 0, ...unknown };
-  const listings = ['chains', 'tokens'].map((name) => ({ name, source: 'v1', ...empty }));
-  expect(await query(STATUS)).toEqual({ data: { listings } });
+  const both = ['chains', 'tokens'].map((name) => ({ name, source: 'v1', ...empty }));
+  expect(await query(STATUS)).toEqual({ data: { listings: both } });
   expect(upstream.count()).toBe(0);
   snapshots.start();
   await expect

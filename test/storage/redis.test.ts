@@ -49,8 +49,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   });
 
   it('a refresh that is due while a listing of a peer is indexed does not cost the upstream a request', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', moving(sources(1000)));
+    const upstream = await startFakeUpstream({ tokens: moving(sources(1000)) });
     const config = { tokensFreshMs: 3_600_000, chainsFreshMs: 7_200_000 };
     const { gateways, join } = await startPeers(1, { upstream, config });
     const [active] = gateways as [TestGateway];
@@ -84,8 +83,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       first(1, moving(), json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })),
     ],
   ])('gateways that share cost the upstream no more if %s are two hours old', async (_which, answer) => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', answer);
+    const upstream = await startFakeUpstream({ tokens: answer });
     const { gateways } = await startPeers(3, { upstream, config: { tokensFreshMs: 600 } });
     await expect.poll(() => upstream.count('tokens'), { timeout: 20_000 }).toBeGreaterThan(5);
     for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(400);
@@ -202,8 +200,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
 
 describe.skipIf(isRedisMissing)('failures', () => {
   it('failures of one gateway count for all, so that all together try as often as one', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', status(500));
+    const upstream = await startFakeUpstream({ tokens: status(500) });
     const { gateways } = await startPeers(3, { upstream, firstPauseMs: 300 });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(3);
     // The length of a pause is random, between half of its value and all of it. Each failure doubles the
@@ -215,8 +212,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
   });
 
   it('an upstream that is gone gets one attempt for each listing in a minute from all gateways, and one more on request', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.planBoth(status(410));
+    const upstream = await startFakeUpstream({ chains: status(410), tokens: status(410) });
     const { redis, gateways, join, key } = await startPeers(3, { upstream, firstPauseMs: 10 });
     const gone = { lastFailure: { code: 'UPSTREAM_GONE' } };
     // The one that joins can be the one that asks.
@@ -246,8 +242,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
   });
 
   it('failures end for all gateways when a request of one gateway succeeds', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', first(2, status(500), moving()));
+    const upstream = await startFakeUpstream({ tokens: first(2, status(500), moving()) });
     const { redis, gateways, key } = await startPeers(3, { upstream, firstPauseMs: 100 });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     expect(upstream.count('tokens')).toBe(3);
@@ -343,10 +338,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
 describe.skipIf(isRedisMissing)('the rate limit', () => {
   const askFor = (index: number) => `{ tokens(srcChainKey: "${CHAIN}", srcToken: "0xa${index}") { symbol } }`;
   async function startUpstreamWith(count: number) {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', moving(sources(count)));
-    upstream.plan('routes', json({ tokens: [] }));
-    return upstream;
+    return startFakeUpstream({ tokens: moving(sources(count)), routes: json({ tokens: [] }) });
   }
 
   it('the rate limit applies to all gateways together, in any second', async () => {

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { temporaryFile } from './ends.js';
-import { type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
+import { type FakeAnswers, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { createTestGateway, type TestOptions } from './test-gateway.js';
 import { FRESH } from './test-server.js';
 
@@ -64,11 +64,8 @@ hide base:${byKey.toUpperCase()}
 hide eip155:1/erc20:${byCaip}
 hide base:${unlisted}`;
 
-export async function startUpstream(): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream({ chains, tokens });
-  upstream.plan('routes', json({ tokens: routes }));
-  return upstream;
-}
+export const startUpstream = (answers: FakeAnswers = {}): Promise<FakeUpstream> =>
+  startFakeUpstream({ chains, tokens, routes: json({ tokens: routes }), ...answers });
 
 /** Limits that a walk through the whole graph cannot reach. */
 const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000, upstreamRetries: 0 };

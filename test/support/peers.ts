@@ -43,9 +43,7 @@ export async function snapshotOf(url: string, rows: readonly unknown[], takenAt:
 }
 
 export async function startMovingUpstream(): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream();
-  upstream.plan('tokens', moving());
-  return upstream;
+  return startFakeUpstream({ tokens: moving() });
 }
 
 /** The chain that the tokens of {@link moving} are on. */

@@ -115,8 +115,7 @@ it('the token list refuses other chains and parameters', async () => {
 });
 
 it('the token list is not served before both listings are loaded, and is never empty', async () => {
-  const gateway = await createTestGateway({ listings: SOLANA, config: UNGUARDED });
-  gateway.upstream.plan('chains', stall);
+  const gateway = await createTestGateway({ listings: { ...SOLANA, chains: stall }, config: UNGUARDED });
   await gateway.query('{ tokens { symbol } }');
   const early = await gateway.fetch(PATH);
   expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);

@@ -115,8 +115,8 @@ it('bad rows are logged once, however often they are sent, and again if others a
 });
 
 it('a price that is larger than any number of JavaScript is null', async () => {
-  const { query, upstream } = await createTestGateway();
-  upstream.plan('tokens', text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999')));
+  const infinite = text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999'));
+  const { query } = await createTestGateway({ listings: { tokens: infinite } });
   expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
 });
 
@@ -167,8 +167,7 @@ const ENVELOPES: [string, string][] = [
 ];
 
 it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
-  const { query, listings, upstream } = await createTestGateway();
-  upstream.plan('tokens', text(body));
+  const { query, listings } = await createTestGateway({ listings: { tokens: text(body) } });
   const answer = await query('{ tokens { symbol } chain(chainKey: "base") { name } }');
   expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
   expect(answer.data).toEqual({ tokens: null, chain: { name: 'Base' } });
@@ -242,9 +241,10 @@ it('Move names, base58 and modules that look like addresses are compared exactly
 it('the key of a chain is served in lower case everywhere, also in routes', async () => {
   const native = { ...NATIVE_CURRENCY, chainKey: 'ETHEREUM' };
   const chains = [chainRow('Ethereum', { nativeCurrency: native })];
-  const listings = { chains, tokens: [tokenRow('ETHEREUM', USDC)] };
-  const { query, upstream } = await createTestGateway({ listings });
-  upstream.plan('routes', json({ tokens: [tokenRow('B', '0x1')] }));
+  const routes = json({ tokens: [tokenRow('B', '0x1')] });
+  const { query } = await createTestGateway({
+    listings: { chains, tokens: [tokenRow('ETHEREUM', USDC)], routes },
+  });
   const { data } = await query(
     `{ chains { chainKey tokenCount nativeCurrency { chainKey } }
        tokens(srcChainKey: "eThereum") { chainKey chain { chainKey } }

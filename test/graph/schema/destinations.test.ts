@@ -30,8 +30,8 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
 async function serve(routes: Answer | readonly object[] = ROUTES, config: Settings = {}) {
-  const server = await startServer({ config });
-  server.upstream.plan('routes', typeof routes === 'function' ? routes : json({ tokens: routes }));
+  const answer = typeof routes === 'function' ? routes : json({ tokens: routes });
+  const server = await startServer({ config, listings: { routes: answer } });
   return { ...server, routesAsked: server.upstream.routesAsked };
 }
 

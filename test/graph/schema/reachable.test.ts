@@ -28,8 +28,7 @@ const ROUTES = [
 const CHAINS = ['a', 'b', 'c'].map((key) => chainRow(key));
 
 async function serve(config: Settings = {}, routes: Answer = json({ tokens: ROUTES })) {
-  const server = await startServer({ listings: { chains: CHAINS, tokens: LISTED }, config });
-  server.upstream.plan('routes', routes);
+  const server = await startServer({ listings: { chains: CHAINS, tokens: LISTED, routes }, config });
   return { ...server, routesAsked: () => server.upstream.routesAsked().length };
 }
 

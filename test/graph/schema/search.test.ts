@@ -259,9 +259,7 @@ it('a search puts the native asset first by the address of the native currency, 
     chainRow('a', { nativeCurrency: { chainKey: 'a', name: 'A', symbol: 'A', decimals: 6, address } }),
   ];
   const tokens = [tokenRow('a', '0x1', { isBridgeable: false }), tokenRow('a', '0x2')];
-  const upstream = await startFakeUpstream({ tokens });
-  upstream.plan('chains', status(404));
-  const server = await startServer({ upstream, config: UNGUARDED });
+  const server = await startServer({ listings: { chains: status(404), tokens }, config: UNGUARDED });
   const first = async (query: string) => {
     const { body } = await server.ask({ query: `{ tokenSearch(query: "${query}") { nodes { address } } }` });
     const { data } = JSON.parse(String(body)) as { data: { tokenSearch: Found } };
@@ -300,11 +298,8 @@ it('a search finds every token by its own symbol, name, chain and address', asyn
 
 it('tokens are found by the keys of chains without a chain listing, and a filter by type is an error', async () => {
   const tokens = [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')];
-  const { query, upstream } = await createTestGateway({
-    listings: { tokens },
-    config: { upstreamRetries: 0 },
-  });
-  upstream.plan('chains', status(500));
+  const listings = { chains: status(500), tokens };
+  const { query } = await createTestGateway({ listings, config: { upstreamRetries: 0 } });
   const answer = await query<{ found: { edges: { node: object }[] }; typed: null }>(
     `{ found: tokenSearch(query: "usdc base") { edges { node { chainKey } } }
          typed: tokenSearch(filter: { chainTypes: ["evm"] }) { totalCount } }`,

@@ -29,8 +29,7 @@ const GOOD = json({ tokens: [] });
 
 /** A client of an upstream that answers like this. Its timeouts are long, and its rate limit is very high. */
 async function askFor(answer: Answer, options: Partial<UpstreamHttpOptions> = {}) {
-  const upstream = await startFakeUpstream({ chains: [] });
-  upstream.plan('tokens', answer);
+  const upstream = await startFakeUpstream({ chains: [], tokens: answer });
   const { upstreamRequestsPerSecond = 1000 } = options;
   const http = createUpstreamHttp({
     ...defaultConfig(),
