@@ -5,9 +5,14 @@ import type { Tracker } from '../../src/execution/execution.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { json } from '../support/fake-upstream.js';
-import { withHeldBack } from '../support/held-back.js';
 import { type Answered, codesOf } from '../support/test-gateway.js';
-import { FRESH, startServer, type TestServer, type TestServerOptions } from '../support/test-server.js';
+import {
+  FRESH,
+  refreshWith,
+  startServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../support/test-server.js';
 import { createWriter } from './support/writer.js';
 
 type Row = { readonly a: string; readonly b: number };
@@ -111,10 +116,11 @@ it('a list with new variables shows no price that has become too old', async () 
 
 it('JSON that is used again counts as many rows as when it was written', async () => {
   const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
-  const decorate = withHeldBack({ USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }] });
-  const listings = { chains: [chainRow('ethereum')], tokens };
-  // Each of the two lists has eight rows: four tokens, each with one fact.
-  const server = await startServer({ listings, decorate, config: { ...FRESH, maxRows: 15 } });
+  const chains = [chainRow('ethereum')];
+  const server = await startLoaded({ listings: { chains, tokens }, config: { maxRows: 15 } });
+  // Each of the two lists then has eight rows: four tokens, each with one held-back fact.
+  const changed = tokens.map((row) => ({ ...row, decimals: 7 }));
+  await refreshWith(server, changed, chains);
   const field = 'tokens { symbol heldBack { fact } }';
   const query = `query ($other: String!) { ${field} again: ${field} other: chain(chainKey: $other) { name } }`;
   const send = repeatedly(server, query);

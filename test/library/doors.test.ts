@@ -25,6 +25,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 
 const queried = (query: string, headers = {}): Asked => ({ ...posted(query, headers), method: 'QUERY' });
 
+const NESTED = '['.repeat(8_000) + ']'.repeat(8_000);
 const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
 const ALL: Readonly<Record<string, Asked>> = {
@@ -38,6 +39,16 @@ const ALL: Readonly<Record<string, Asked>> = {
   ),
   'the head of an operation': { ...got('{ chains { name } }', GZIP), method: 'HEAD' },
   'an operation with an unknown member': { ...posted(''), body: '{"query":"{ chains { name } }","id":1}' },
+  'a body of too many levels': { ...posted(''), body: NESTED.repeat(10) },
+  'a body of many levels': { ...posted(''), body: NESTED },
+  'variables of many levels': {
+    ...posted(''),
+    body: `{"query":"{ chains { name } }","variables":${NESTED}}`,
+  },
+  'an unknown member of many levels': {
+    ...posted(''),
+    body: `{"query":"{ chains { name } }","x":${NESTED}}`,
+  },
   'an operation with a long error': posted(`query A${'b'.repeat(50_000)} { nothing }`),
   'a compressed message for agents': agent(LIST_TOOLS, { 'content-encoding': 'deflate' }),
   'QUERY, compressed': queried('{ chains { name } }', GZIP),

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { AT, open, startAround } from '../support/open-gateway.js';
+import { open, startAround } from '../support/open-gateway.js';
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
 const FORM = { query: 'query ($k: String!) { chain(chainKey: $k) { name } }', variables: '{"k":"base"}' };
@@ -147,23 +147,4 @@ it.each<[string, (request: IncomingMessage) => void]>([
   const whole = { method: 'POST', headers: JSON_TYPE, body: text };
   expect(answer).toEqual(await (await globalThis.fetch(`${address}/api/graphql`, whole)).json());
   expect(answer).toHaveProperty('data.tokenSearch.totalCount', expect.any(Number));
-});
-
-it('an unparsed body of any depth gets a response', async () => {
-  const { handler, fetch } = await open();
-  const address = await startAround(handler);
-  const lists = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
-  const value = lists(8_000);
-  for (const [status, body] of [
-    [413, lists(100_000)],
-    [400, value],
-    [400, `{"query":${JSON.stringify(QUERY)},"variables":${value}}`],
-    [200, `{"query":${JSON.stringify(QUERY)},"x":${value}}`],
-  ] as const) {
-    for (let time = 0; time < 3; time++) {
-      const init = { method: 'POST', headers: JSON_TYPE, body };
-      expect((await globalThis.fetch(`${address}/api/graphql`, init)).status).toBe(status);
-      expect((await fetch(new Request(AT, init))).status).toBe(status);
-    }
-  }
 });

@@ -186,18 +186,6 @@ it('rules by CAIP apply before the first chain listing, by the chains of the dem
   expect(await gateway.served()).toEqual([SHOWN]);
 });
 
-it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its address', async () => {
-  const [hide, keep] = [`hide eip155:8453:${HIDDEN.byKey}`, `keep EIP155:1:${address('e1')} decimals 9`];
-  const gateway = await start(`${hide}\n${keep}`);
-  expect(await gateway.served()).not.toContain(HIDDEN.byKey);
-  const { data } = await gateway.query(
-    `{ token(chainKey: "ethereum", address: "${address('e1')}") { decimals heldBack { served upstream } } }`,
-  );
-  expect(data).toEqual({ token: { decimals: 9, heldBack: [{ served: '9', upstream: '6' }] } });
-  const all = [SHOWN, address('a1'), address('e1')];
-  expect(await gateway.served()).toEqual(expect.arrayContaining(all));
-});
-
 /** So many that the rules need some time. */
 const MANY = [
   ...tokens,

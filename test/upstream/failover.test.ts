@@ -267,19 +267,3 @@ it.each<[number, unknown, string[]]>([
   expect(v1.routesAsked()).toHaveLength(1);
   expect(successor.count()).toBe(0);
 });
-
-it('switchTo changes to the successor at once, without a call of onChangeOver, and never back', async () => {
-  const { query, v1, service, logged, failovers } = await serve();
-  service()?.switchTo?.('v1');
-  service()?.switchTo?.('demo');
-  expect(service()?.source).toBe('v1');
-  service()?.switchTo?.('value-transfer');
-  service()?.switchTo?.('value-transfer');
-  service()?.switchTo?.('v1');
-  expect(service()?.source).toBe('value-transfer');
-  expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
-  expect(v1.count()).toBe(0);
-  const told = logged.filter(({ msg }) => msg.includes('v1 gets no more requests'));
-  expect(told).toMatchObject([{ level: 'info' }]);
-  expect(await failovers()).toEqual([0, 0]);
-});

@@ -1,38 +1,30 @@
 /** The field heldBack says which value is served, which one the upstream sends, and since when. */
 import { expect, it } from 'vitest';
-import type { HeldBackFact } from '../../../src/domain/listing.js';
 import { EVERY_FIELD } from '../../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { type HeldBackRows, withHeldBack } from '../../support/held-back.js';
-import { codesOf, createTestGateway } from '../../support/test-gateway.js';
-import { refreshWith, startServer } from '../../support/test-server.js';
+import { stopDate } from '../../support/clock.js';
+import { codesOf, createTestGateway, type Settings } from '../../support/test-gateway.js';
+import { FRESH, refreshWith } from '../../support/test-server.js';
+import { createExecutor } from '../executor.js';
 
-const SINCE = Date.UTC(2026, 0, 31, 12, 34, 56, 789);
-const DECIMALS: HeldBackFact = { fact: 'decimals', served: '6', upstream: '18', since: SINCE };
-const SYMBOL: HeldBackFact = { fact: 'symbol', served: 'USDC', upstream: 'U"SDC\u202e', since: SINCE };
-const CHAIN_ID: HeldBackFact = { fact: 'chainId', served: '1', upstream: '2', since: SINCE };
-const TIME = '2026-01-31T12:34:56.789Z';
 const FIELDS = 'heldBack { fact served upstream since }';
-const SHOWN = [
-  { fact: 'decimals', served: '6', upstream: '18', since: TIME },
-  { fact: 'symbol', served: 'USDC', upstream: 'U"SDC\u202e', since: TIME },
-];
+const [A, B] = [chainRow('a'), chainRow('b', { chainId: 9 })];
+const USDC = tokenRow('a', '0x1', { symbol: 'USDC', decimals: 6, price: { usd: 1 } });
+const ETH = tokenRow('a', '0x2', { symbol: 'ETH', price: { usd: 2 } });
 
-const CHAINS = [chainRow('a'), chainRow('b')];
-const TOKENS = [
-  tokenRow('a', '0x1', { symbol: 'USDC', decimals: 6, price: { usd: 1 } }),
-  tokenRow('a', '0x2', { symbol: 'ETH', price: { usd: 2 } }),
-];
-
-const optionsOf = (ofRows: HeldBackRows, config = {}) => ({
-  listings: { chains: CHAINS, tokens: TOKENS },
-  decorate: withHeldBack(ofRows),
-  config,
-});
-const serve = (ofRows: HeldBackRows, config = {}) => createTestGateway(optionsOf(ofRows, config));
+/** A gateway whose last refresh had other decimals and another symbol of USDC, and another chainId of its chain. */
+async function serve(config: Settings = {}) {
+  const date = stopDate();
+  const listings = { chains: [A, B], tokens: [USDC, ETH] };
+  const gateway = await createTestGateway({ listings, config: { ...FRESH, ...config }, hasListings: true });
+  date.advance(1_000);
+  const changed = { ...USDC, decimals: 18, symbol: 'U"SDC\u202e' };
+  await refreshWith(gateway, [changed, ETH], [{ ...A, chainId: 8 }, B]);
+  return { ...gateway, since: new Date(Date.now()).toISOString() };
+}
 
 it('heldBack gives the served value, the upstream’s value and since when, for a token or chain from any field', async () => {
-  const { query } = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] });
+  const { query, since } = await serve();
   const token = `{ symbol price { usd } ${FIELDS} chain { ${FIELDS} } }`;
   const answer = await query(
     `{ tokens ${token} chains { chainKey ${FIELDS} } listings { heldBackRows }
@@ -44,16 +36,20 @@ it('heldBack gives the served value, the upstream’s value and since when, for 
           ... on Token ${token}
         } }`,
   );
-  const chain = { heldBack: [{ fact: 'chainId', served: '1', upstream: '2', since: TIME }] };
-  const usdc = { symbol: 'USDC', price: null, heldBack: SHOWN, chain };
+  const chain = { heldBack: [{ fact: 'chainId', served: '7', upstream: '8', since }] };
+  const heldBack = [
+    { fact: 'decimals', served: '6', upstream: '18', since },
+    { fact: 'symbol', served: 'USDC', upstream: 'U"SDC\u202e', since },
+  ];
+  const usdc = { symbol: 'USDC', price: null, heldBack, chain };
   const tokens = [usdc, { symbol: 'ETH', price: { usd: 2 }, heldBack: [], chain }];
   expect(answer).toEqual({
     data: {
       tokens,
-      chains: Object.entries({ a: chain, b: { heldBack: [] } }).map(([key, its]) => ({
-        chainKey: key,
-        ...its,
-      })),
+      chains: [
+        { chainKey: 'a', ...chain },
+        { chainKey: 'b', heldBack: [] },
+      ],
       listings: [{ heldBackRows: 1 }, { heldBackRows: 1 }],
       search: { nodes: tokens.toReversed() },
       keys: [usdc],
@@ -64,31 +60,12 @@ it('heldBack gives the served value, the upstream’s value and since when, for 
   });
 });
 
-it('heldBack is written by the operation writer, too, and if it changes, a cached response expires', async () => {
-  const ofRows: Record<string, readonly HeldBackFact[]> = { USDC: [DECIMALS, SYMBOL] };
-  const server = await startServer(optionsOf(ofRows));
-  const asked = { query: `{ tokens { symbol ${FIELDS} chain { ${FIELDS} } } }` };
-  const both = JSON.stringify(await server.query(asked.query));
-  expect(await server.countExecuted(asked, asked, asked)).toEqual({ count: 2, bodies: [both, both, both] });
-  ofRows.USDC = [DECIMALS];
-  ofRows.a = [CHAIN_ID];
-  await refreshWith(server, TOKENS, CHAINS);
-  const chain = { heldBack: [{ fact: 'chainId', served: '1', upstream: '2', since: TIME }] };
-  const usdc = { symbol: 'USDC', heldBack: [SHOWN[0]], chain };
-  const tokens = [usdc, { symbol: 'ETH', heldBack: [], chain }];
-  expect((await server.countExecuted(asked)).bodies).toEqual([JSON.stringify({ data: { tokens } })]);
-});
-
 it('heldBack counts each fact as a row, without cost for the facts', async () => {
-  const held = { USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] };
-  for (const document of [`{ tokens { ${FIELDS} } }`, '{ tokens { chain { heldBack { fact } } } }']) {
-    expect(codesOf(await (await serve({}, { maxRows: 2 })).query(document))).toEqual([]);
-    expect(codesOf(await (await serve(held, { maxRows: 4 })).query(document))).toEqual([]);
-    const answer = await (await serve(held, { maxRows: 3 })).query(document);
-    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(answer).not.toHaveProperty('data');
-  }
+  const gateway = await serve({ maxCost: 1 });
+  const execute = await createExecutor(gateway);
+  for (const query of [`{ tokens { ${FIELDS} } }`, '{ tokens { chain { heldBack { fact } } } }'])
+    expect((await execute({ query }))?.context.cost.spent.rows).toBe(4);
   // Even without held-back facts, this operation costs exactly the limit.
   const dearest = `{ tokenChanges { cursor isReset removedIds changed ${EVERY_FIELD} } }`;
-  expect(codesOf(await (await serve(held, { maxCost: 1 })).query(dearest))).toEqual([]);
+  expect(codesOf(await gateway.query(dearest))).toEqual([]);
 });
