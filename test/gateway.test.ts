@@ -58,6 +58,13 @@ it.each([
   expect(upstream.count()).toBe(requests);
 });
 
+it('chains whose keys are different lone surrogates have different ids', async () => {
+  const chains = [chainRow('\ud800'), chainRow('\ud801')];
+  const { query } = await createTestGateway({ listings: { chains } });
+  const { data } = await query<{ chains: { id: string }[] }>('{ chains { id } }');
+  expect(new Set(data?.chains.map(({ id }) => id)).size).toBe(2);
+});
+
 const EVERYTHING = `{
     chains { chainKey tokenCount tokens { symbol } }
     evm: chains(chainTypes: ["evm"]) { name }

@@ -59,11 +59,14 @@ it('rules name a native currency by any spelling of its address; of two that con
   const rules = resolved(`
       accept eip155:1 nativeCurrency "ETH 18 ${NATIVE_PLACEHOLDER}" "ETH 18 0xAB"
       accept eip155:1 chainId 1 5
-      keep ethereum chainId 1`);
+      keep ethereum chainId 1
+      keep base:${USDC} symbol USDC`);
   const zero = `ETH 18 0x${'0'.repeat(40)}`;
   expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 18 0xab')).toBe('accept');
   expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 6 0xab')).toBeUndefined();
   expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
+  // This change brings back the value that the rule keeps.
+  expect(rules.verdictOn(tokenKey('base', USDC), 'symbol', 'usdc', 'USDC')).toBe('accept');
 });
 
 it('any rules hide the rows that they name, and order the others', () => {

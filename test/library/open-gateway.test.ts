@@ -157,13 +157,7 @@ it('an open gateway warns that it serves demo data, and hides secrets in its log
 
 it('an open gateway logs and counts each request once, and says whether it was a hit, as the process does', async () => {
   const { fetch, lines, metrics } = await open({ servedPaths: ['/metrics'], tokensFreshMs: 600_000 });
-  const cacheHeaders = [];
-  for (const query of [TOKENS, TOKENS, TOKENS, '{ no }']) {
-    const { headers } = await fetch(post(query), { client: 'me' });
-    cacheHeaders.push([headers.get('cache-status'), headers.get('age')]);
-  }
-  const miss = ['gateway; fwd=miss', null];
-  expect(cacheHeaders).toEqual([miss, miss, ['gateway; hit', '0'], miss]);
+  for (const query of [TOKENS, TOKENS, TOKENS, '{ no }']) await fetch(post(query), { client: 'me' });
   const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   const answered = logged.filter(({ msg }) => msg === 'Answered');
   const { bytes } = answered[0] ?? {};

@@ -1,9 +1,7 @@
 /** Requests to /mcp are checked, limited, logged and counted like operations of the graph. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { demoTokens } from '../fixtures/demo.js';
-import { stopClock } from '../support/clock.js';
-import { stall, status } from '../support/fake-upstream.js';
+import { stall } from '../support/fake-upstream.js';
 import { createTestGateway, isAtLeast, type LogLine, sampleOf } from '../support/test-gateway.js';
 import { type Received, shareServer, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
@@ -205,19 +203,4 @@ it('the log and the metrics have the operation of a tool, who executed it and th
   expect(text).toContain('gateway_requests_total{cache="miss",outcome="ok"} 2');
   expect(text).toContain('gateway_requests_total{cache="miss",outcome="BAD_USER_INPUT"} 2');
   expect(text).toContain('gateway_requests_total{cache="refused",outcome="HTTP_4XX"} 1');
-});
-
-it('a failure is marked as caused by the client if it repeats a query that has just failed', async () => {
-  const listings = { routes: status(500) };
-  const server = await startServer({ hasListings: true, listings, config: { upstreamRetries: 0 } });
-  stopClock();
-  const { chainKey, address } = demoTokens[0] ?? {};
-  for (let times = 0; times < 5; times++)
-    await post(server, callOf('get_destinations', { srcChainKey: chainKey, srcToken: address }));
-  const { text } = await server.metrics.expose();
-  const counted = [...text.matchAll(/outcome="UPSTREAM_STATUS",scope="(\w+)"\} (\d+)/g)];
-  expect(counted.map(([, scope, count]) => [scope, count]).sort()).toEqual([
-    ['client', '4'],
-    ['process', '1'],
-  ]);
 });

@@ -123,10 +123,12 @@ it('the metrics separate overloads that a client has caused itself from those of
   stopClock();
   upstream.plan('tokens', status(500));
   for (let times = 0; times < 20; times++) await fast.askAs('192.0.2.1', 0);
+  const body = callOf('get_destinations', { srcChainKey: 'a', srcToken: '0x100' });
+  await fast.server.ask({ path: '/mcp', body });
   // After a failure the gateway sends no request for a while. An error during this time counts as caused
   // by the client that asks again.
   expect(await count(fast.server, `${STATUS}"process"}`)).toBe(1);
-  expect(await count(fast.server, `${STATUS}"client"}`)).toBe(19);
+  expect(await count(fast.server, `${STATUS}"client"}`)).toBe(20);
 });
 
 it('the metrics show requests in flight, and aborted ones', async () => {

@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createSharedRateLimiter } from '../../src/storage/redis/limits.js';
+import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { stopClocks, stopDate, until } from '../support/clock.js';
+import { stopClock, stopClocks, stopDate, until } from '../support/clock.js';
 import {
   type Answer,
   first,
@@ -386,6 +388,20 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     }
     expect(upstream.count() - asked).toBe(1);
   });
+});
+
+it('the rate limit counts a permit from the reply of Redis, however late that is, also beside permits of another service', async () => {
+  const clock = stopClock();
+  const replies: ((waitMs: number) => void)[] = [];
+  const call = () => new Promise((resolve) => replies.push(resolve));
+  const local = createRateLimiter(5);
+  const limiter = createSharedRateLimiter(local, 5, { call }, 'x');
+  const first = limiter.acquire('v1', false);
+  clock.advance(1_700);
+  const others = Array.from({ length: 4 }, () => limiter.acquire('value-transfer', false));
+  for (const reply of replies) reply(0);
+  expect(await Promise.all([first, ...others])).toEqual(Array(5).fill(0));
+  expect(local.acquire()).toBe(1_050);
 });
 
 describe.skipIf(isRedisMissing)('the lease of a refresh', () => {

@@ -42,7 +42,8 @@ const serve = (tokens: readonly object[], config: Settings = {}) =>
   });
 
 /** A client's copy of the listing, by id, after these changes. */
-function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds }: Changes<Row>) {
+type Kept = ReadonlyMap<string, Row>;
+function applied(kept: Kept, { isReset, changed, removedIds }: Changes<Row>) {
   const next = new Map(isReset ? [] : kept);
   for (const row of changed) next.set(row.id, row);
   for (const id of removedIds) next.delete(id);
@@ -101,7 +102,7 @@ it('changes of the tokens include those of a changed chain, which decides on isN
   expect(await changes(gateway, document, third.cursor)).toEqual({ ...third, changed: [] });
 });
 
-it('changes of the tokens turn any earlier state into the present one', async () => {
+it('changes of both listings turn any earlier state into the present one', async () => {
   const row = fc.record({
     index: fc.nat(5),
     name: fc.constantFrom('One', 'Other'),
@@ -117,25 +118,33 @@ it('changes of the tokens turn any earlier state into the present one', async ()
         tokenRow(index < 3 ? 'a' : 'b', `0x${upper ? 'F' : 'f'}${index}`, changes),
       ),
     );
+  const listedChains = fc
+    .uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('One', 'Other')), {
+      minLength: 1,
+      selector: ([key]) => key,
+    })
+    .map((chains) => chains.map(([key, name]) => chainRow(key, { name })));
   const gateway = await serve([token(1)]);
-  const reset = await tokenChanges(gateway);
-  const kept = new Map([[reset.cursor, applied(new Map(), reset)]]);
+  const kinds = [tokenChanges, chainChanges].map((ask) => ({ ask, kept: new Map<string, Kept>() }));
   await fc.assert(
-    fc.asyncProperty(listing, async (tokens) => {
-      await refreshWith(gateway, tokens, CHAINS);
-      const present = await tokenChanges(gateway);
-      const state = byId(present.changed);
-      for (const [since, old] of kept) {
-        const changes = await tokenChanges(gateway, since);
-        expect(changes.isReset).toBe(false);
-        expect(changes.cursor).toBe(present.cursor);
-        expect(byId(applied(old, changes).values())).toEqual(state);
+    fc.asyncProperty(listing, listedChains, async (tokens, chains) => {
+      for (const { ask, kept } of kinds) {
+        const before = await ask(gateway);
+        kept.set(before.cursor, applied(new Map(), before));
       }
-      kept.set(present.cursor, applied(new Map(), present));
+      await refreshWith(gateway, tokens, chains);
+      for (const { ask, kept } of kinds) {
+        const present = await ask(gateway);
+        for (const [since, old] of kept) {
+          const changes = await ask(gateway, since);
+          expect([changes.isReset, changes.cursor]).toEqual([false, present.cursor]);
+          expect(byId(applied(old, changes).values())).toEqual(byId(present.changed));
+        }
+      }
     }),
     { numRuns: 12, endOnFailure: true },
   );
-  expect(kept.size).toBeGreaterThan(1);
+  for (const { kept } of kinds) expect(kept.size).toBeGreaterThan(1);
 });
 
 it('changes of the tokens are remembered up to 256 KiB of keys', async () => {
@@ -149,20 +158,4 @@ it('changes of the tokens are remembered up to 256 KiB of keys', async () => {
   await refreshWith(gateway, long(300, 'Three'), CHAINS);
   expect(await tokenChanges(gateway, second.cursor)).toMatchObject({ isReset: false });
   expect(await tokenChanges(gateway, first.cursor)).toMatchObject({ isReset: true });
-});
-
-it('changes of the chain listing are the added, changed and removed chains', async () => {
-  const gateway = await serve([token(1)]);
-  const first = await chainChanges(gateway);
-  expect(first).toMatchObject({ isReset: true, changed: { length: 2 } });
-  const other = chainRow('a', { name: 'Other' });
-  await refreshWith(gateway, [token(1)], [chainRow('c'), other]);
-  const { cursor, ...changes } = await chainChanges(gateway, first.cursor);
-  expect(changes).toMatchObject({
-    isReset: false,
-    changed: [{ chainKey: 'c' }, { chainKey: 'a', name: 'Other' }],
-    removedIds: [first.changed[1]?.id],
-  });
-  await refreshWith(gateway, [token(2)], [other, chainRow('c')]);
-  expect(await chainChanges(gateway, cursor)).toMatchObject({ cursor, changed: [] });
 });

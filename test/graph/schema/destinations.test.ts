@@ -101,24 +101,6 @@ it('destinations are empty for a listed token without routes, and null when it i
   expect((await server.countExecuted(asked)).bodies).toEqual(['{"data":{"destinations":null}}']);
 });
 
-it('the age of routes counts from their request, and is not in the header while they are fresh', async () => {
-  const clock = stopClocks();
-  const { ask } = await serve(ROUTES, { ...FRESH, destinationsFreshMs: 60_000 });
-  const groups = Array(2).fill({ asOf: new Date(Date.now()).toISOString() });
-  const query = `query ($srcChainKey: String!, $srcToken: String!) {
-    destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { asOf }
-    token(chainKey: $srcChainKey, address: $srcToken) { destinations { asOf } }
-  }`;
-  for (let nth = 0; nth < 2; nth++) {
-    const { headers, body } = await ask({ query, variables: PAIR });
-    expect(JSON.parse(body.toString())).toEqual({
-      data: { destinations: groups, token: { destinations: groups } },
-    });
-    expect(headers['x-stale-listings']).toBeUndefined();
-    clock.advance(50_000);
-  }
-});
-
 const distinct = demoTokens.slice(0, 13);
 const keys = distinct.map(({ chainKey, address }) => ({ chainKey, address }));
 
