@@ -61,9 +61,6 @@ it('steady wrong decimals are held back: the row stays as it was, without a pric
 });
 
 it.each<[string, readonly unknown[]]>([
-  ['another wrong value', [wrong(7)]],
-  ['the value that is served', [ONE]],
-  ['no such row', []],
   ['a row that cannot be read', [{ ...ONE, decimals: '18' }]],
   ['two that contradict each other', [wrong(18), wrong(6)]],
 ])('the hold-back period of a row starts again after %s', async (_what, between) => {

@@ -142,47 +142,6 @@ it('the rule "keep" applies in the first listing, and restores a value after ano
   expect(await later.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
 });
 
-it('without the rule "keep" its value is not served any more, but the last accepted one, also after a restart', async () => {
-  const rules = 'keep a:0x1 decimals 9\nkeep a chainId 84\n';
-  const config = { snapshotDir: temporaryDirectory(), listingRules: temporaryFile(rules) };
-  const gateway = await startGuarded(LISTINGS, { config });
-  expect(await gateway.first()).toMatchObject({ decimals: 9, heldBack: [{ upstream: '6' }] });
-  await gateway.bring({ tokens: WRONG });
-  expect(await gateway.first()).toMatchObject({ decimals: 9, heldBack: [{ upstream: '18' }] });
-  const later = await restart(gateway);
-  await later.bring({});
-  expect(await later.chains()).toMatchObject([{ chainId: 84 }]);
-  await later.apply('');
-  expect(await later.chains()).toMatchObject([{ chainId: 7, heldBack: [] }]);
-  expect(await later.first()).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
-  await later.bring({ tokens: RIGHT });
-  expect(await later.first()).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
-  // Nor is it served when a row returns that was not sent when the rule was deleted.
-  await later.apply(rules);
-  await later.bring({ tokens: REST });
-  await later.apply('');
-  await later.bring({ tokens: RIGHT });
-  expect(await later.first()).toMatchObject({ decimals: 6, heldBack: [] });
-});
-
-it.each([false, true])(
-  'without the rule "keep" the hold-back period begins anew, also if the gateway was stopped meanwhile: %s',
-  async (isStopped) => {
-    const listingRules = temporaryFile('keep a:0x1 decimals 6\n');
-    const config = { snapshotDir: temporaryDirectory(), listingRules };
-    const before = await startGuarded(LISTINGS, { config });
-    await before.bring({ tokens: WRONG });
-    await before.bring({}, 2 * DAY);
-    const after = isStopped ? await restart(before, { config: { listingRules: temporaryFile('') } }) : before;
-    if (!isStopped) await before.apply('');
-    expect(await after.first()).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
-    await after.bring({}, DAY - 1);
-    expect(await after.first()).toMatchObject({ decimals: 6 });
-    await after.bring({}, 1);
-    expect(await after.first()).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
-  },
-);
-
 it('the rule "keep" with a CAIP identifier holds although its chain was unknown for days after a restart', async () => {
   const snapshotDir = temporaryDirectory();
   const config = { snapshotDir, listingRules: temporaryFile('keep eip155:7:0x1 address 0x1\n') };
