@@ -66,6 +66,11 @@ it.each(RULES.map(({ name }) => name))('the merged rules give the errors of %s l
   expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
 });
 
+it('the merged rules stop after the same number of errors', () => {
+  const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
+  expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
+});
+
 const LIMITS = { maxDepth: 12, maxAliases: 30, maxQueryTokens: 2_000, introspection: true };
 const long = (query: string) => `${query} #${'x'.repeat(90_000)}`;
 

@@ -16,6 +16,7 @@ import {
   gapsBetween,
   json,
   late,
+  mostInASecond,
   reset,
   stall,
   startFakeUpstream,
@@ -208,6 +209,14 @@ it.each<[age: string | string[], seconds: number]>([
 ])('the age of an answer with an Age of %j is %d seconds more', async (age, seconds) => {
   const { getTokens } = await askFor(json({ tokens: [] }, { age }));
   expect((await getTokens()).ageMs).toBe(seconds * 1000);
+});
+
+it('the rate limiter never exceeds its limit in a second, even with retries and bursts', async () => {
+  const answer = first(3, status(503), GOOD);
+  const { upstream, getTokens } = await askFor(answer, { upstreamRequestsPerSecond: 3 });
+  await Promise.all(Array.from({ length: 6 }, getTokens));
+  expect(upstream.count()).toBe(9);
+  expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
 });
 
 it('the rate limiter counts requests before the first answer as sent at the time of that answer, because the start delays them', () => {
