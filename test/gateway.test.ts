@@ -1,7 +1,7 @@
 /** A gateway joins both listings, passes on routes, asks the upstream little, and hides it from clients. */
 import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
-import { chainRow, PLACEHOLDER, tokenRow, USDC } from './fixtures/rows.js';
+import { chainRow, PLACEHOLDER, USDC } from './fixtures/rows.js';
 import { collectUnhandledRejections } from './support/ends.js';
 import { type FakeAnswers, json, late, status } from './support/fake-upstream.js';
 import { codesOf, createTestGateway } from './support/test-gateway.js';
@@ -90,21 +90,6 @@ it('the upstream requests are two for 50 operations at a cold start, and none wi
     expect(data?.tokens).toHaveLength(demoTokens.length);
     expect(data?.ethereum?.[0]?.chain).toMatchObject({ name: 'Ethereum' });
   }
-});
-
-it.each([
-  ['chains', { tokens: [{ symbol: 'USDC', chain: null }], chains: null, ok: { decimals: 6 } }, 3],
-  ['tokens', { tokens: null, chains: [{ chainKey: 'a', tokens: null }], ok: null }, 3],
-] as const)('the gateway returns all other data while the %s listing fails', async (path, data, errors) => {
-  const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')], [path]: status(404) };
-  const { query } = await createTestGateway({ listings });
-  const answer = await query(`{
-      tokens { symbol chain { name } }
-      chains { chainKey tokens { symbol } }
-      ok: token(chainKey: "a", address: "0x01") { decimals ${path === 'chains' ? 'chain { name }' : ''} }
-    }`);
-  expect(answer.data).toMatchObject(data);
-  expect(codesOf(answer)).toEqual(Array(errors).fill('UPSTREAM_STATUS'));
 });
 
 it('the gateway hides the upstream from clients, and logs its address and response', async () => {

@@ -157,6 +157,12 @@ it.each([
     expect([answer.status, answer.headers['x-cost']]).toEqual([200, '29']);
     expect(answer.headers['access-control-expose-headers']).toContain('x-cost');
   }
+  const query = 'query ($on: Boolean!) { tokens(srcChainKey: "degen") { symbol name @include(if: $on) } }';
+  for (const [on, cost] of Object.entries({ true: '13', false: '9' })) {
+    const variables = { on: on === 'true' };
+    for (let time = 0; time < 3; time++)
+      expect((await ask({ query, variables, headers })).headers['x-cost']).toBe(cost);
+  }
   const moment = await ask({ query: '{ listings { ageSeconds } }', headers });
   expect(Number(moment.headers['x-cost'])).toBeGreaterThan(0);
   expect((await ask({ query: '{ nothing }', headers })).headers['x-cost']).toBeUndefined();
