@@ -115,6 +115,7 @@ it.each(Object.entries(ALL))('the process, fetch and handler respond alike: %s',
   // Status and body are the same, cached or not.
   for (const { status, body } of expected)
     expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
+  expect(expected[0]?.status).toBeLessThan(500);
   for (const door of Object.values(doors)) {
     const { etag = '' } = (await door(asked)).headers;
     if (etag === '') continue;
