@@ -216,6 +216,7 @@ it('headers let caches store a response with routes until the routes are fetched
       'cache-status': 'gateway; fwd=miss',
       age: '0',
     });
+    expect(headers['x-stale-listings']).toBeUndefined();
     tags.add(headers.etag);
     clock.advance(10_000);
   }
