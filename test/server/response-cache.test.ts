@@ -19,6 +19,14 @@ const BASE = { query: TOKENS, variables: { key: 'base' } };
 
 const LONG = { config: FRESH };
 
+it('a request is executed each time if its headers are larger than the response', async () => {
+  const { countExecuted } = await startServer(LONG);
+  const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(200)}x/z` } };
+  const { count, bodies } = await countExecuted(asked, asked);
+  expect(count).toBe(2);
+  expect(bodies[1]).toBe(bodies[0]);
+});
+
 it('a request is executed at most twice, however many clients send it at the same moment', async () => {
   const { ask, executed } = await startServer(LONG);
   // Otherwise requests could wait too long for the first one, and be executed, too.

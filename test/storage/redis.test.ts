@@ -390,6 +390,28 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
   });
 });
 
+it.skipIf(isRedisMissing).each([
+  ['a listing', 'a route', true],
+  ['a route', 'a listing', false],
+])(
+  'the rate limit gives no second permit to %s while %s of another gateway waits',
+  async (_one, _other, isListing) => {
+    const { client } = await startRedis();
+    const createLimiter = () => {
+      const call = (command: string, ...args: readonly (string | number | Buffer)[]) =>
+        client.callBuffer(command, ...args);
+      return createSharedRateLimiter(createRateLimiter(5), 1, { call }, 'x');
+    };
+    const [one, other] = [createLimiter(), createLimiter()];
+    expect(await one.acquire('v1', isListing)).toBe(0);
+    const waitMs = await other.acquire('v1', !isListing);
+    expect(waitMs).toBeGreaterThan(0);
+    await sleep(waitMs + 10);
+    expect(await one.acquire('v1', isListing)).toBe(50);
+    expect(await other.acquire('v1', !isListing)).toBe(0);
+  },
+);
+
 it('the rate limit counts a permit from the reply of Redis, however late that is, also beside permits of another service', async () => {
   const clock = stopClock();
   const replies: ((waitMs: number) => void)[] = [];
