@@ -41,7 +41,7 @@ class Counts {
 
   constructor(readonly cache: CacheResult) {
     // A series that exists from the start has a rate from its first request on.
-    if (cache !== 'refused') this.count('ok', false, 0);
+    if (cache !== 'refused') this.requests.set('ok', { labels: { cache, outcome: 'ok' }, value: 0 });
   }
 
   add(outcome: string, ms: number, bytes: number, isByClient: boolean): void {
@@ -50,18 +50,12 @@ class Counts {
     (this.durations[bucket] as number)++;
     this.seconds += ms / 1000;
     this.bytes += bytes;
-    this.count(outcome, isByClient && hasScope(outcome), 1);
-  }
-
-  count(outcome: string, isByClient: boolean, times: number): void {
-    const key = isByClient ? `${outcome} by client` : outcome;
+    const scope = hasScope(outcome) ? (isByClient ? 'client' : 'process') : undefined;
+    const key = scope ? `${outcome} ${scope}` : outcome;
     const known = this.requests.get(key);
-    if (known) {
-      known.value += times;
-      return;
-    }
-    const scope = hasScope(outcome) ? { scope: isByClient ? 'client' : 'process' } : {};
-    this.requests.set(key, { labels: { cache: this.cache, outcome, ...scope }, value: times });
+    if (known) known.value++;
+    else
+      this.requests.set(key, { labels: { cache: this.cache, outcome, ...(scope && { scope }) }, value: 1 });
   }
 
   durationSamples() {

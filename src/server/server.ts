@@ -5,7 +5,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { createClientFinder } from '../http/client-address.js';
-import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
+import { plainRefusal, type Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Monitoring, RefreshAnswer } from '../observability/monitoring.js';
@@ -202,9 +202,7 @@ export function createAdminServer(monitoring: Monitoring, refresh: RefreshAnswer
     // Browsers send an Origin header with each POST of a page. A foreign page must not trigger a refresh.
     const isRefresh = path === '/refresh' && !exchange.header('origin');
     const answer = (isRefresh ? refresh(method) : monitoring(method, path)) ?? NOTHING_HERE;
-    const send = (response: PlainResponse) =>
-      sendPlain(exchange, response, ['x-content-type-options', 'nosniff']);
-    if (answer instanceof Promise) answer.then(send);
-    else send(answer);
+    const others = ['x-content-type-options', 'nosniff'];
+    Promise.resolve(answer).then((response) => sendPlain(exchange, response, others));
   });
 }
