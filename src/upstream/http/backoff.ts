@@ -25,7 +25,10 @@ export interface LaneRequest {
 }
 
 const FAILURES_TO_OPEN = 5;
-/** An open breaker stops requests for this long (ms). After that the next request is sent as a probe. */
+/**
+ * An open breaker stops requests for this long (ms). After that the next request is sent as a probe. Doubtful requests
+ * are sent as further probes, with the same pause after each.
+ */
 const OPEN_MS = 2_000;
 const PROBE_DELAY_MS = 50;
 /** The longest pause (ms) of all routes if only one URL answered with Retry-After: the cause may be this URL alone. */
@@ -41,7 +44,10 @@ interface LaneState {
   breaker: BreakerState;
   /** Undefined while the breaker is closed. */
   opened?: Pause | undefined;
-  readonly failed: Set<string | object>;
+  /** The pause for doubtful requests after a doubtful probe. Undefined while the breaker is closed. */
+  probed?: Pause | undefined;
+  /** Those that count towards opening the breaker, since the last success. */
+  failures: number;
   /** The first two URLs that answered with Retry-After since the last good answer. */
   readonly pausing: Set<string>;
   pause?: Pause;
@@ -55,7 +61,9 @@ export function createBackoff(
   onPause: (ms: number, lane: Lane) => void,
 ) {
   const gone = new LRUCache<string, Pause & { readonly timesInARow: number }>({ max: 1_000 });
-  const newLane = (): LaneState => ({ breaker: 'closed', failed: new Set(), pausing: new Set() });
+  /** The URLs of routes that have failed for clients and have not succeeded since. */
+  const failing = new LRUCache<string, true>({ max: 1_000 });
+  const newLane = (): LaneState => ({ breaker: 'closed', failures: 0, pausing: new Set() });
   const lanes = { listings: newLane(), routes: newLane() };
   /** The pause for routes from unlisted tokens only: a client may have made up the token that caused the pause. */
   let unlistedPause: Pause | undefined;
@@ -66,21 +74,36 @@ export function createBackoff(
     state.breaker = breaker;
     if (breaker !== 'half-open') {
       state.opened = failure && pauseOf(failure, OPEN_MS);
-      state.failed.clear();
+      state.probed = undefined;
+      state.failures = 0;
     }
     onBreaker(lane, breaker, before);
   }
 
-  /** @param key failures with equal keys count once; without a key, only a probe counts */
-  function noteOutcome(lane: Lane, isProbe: boolean, key?: string | object, failure?: UpstreamError): void {
-    const { breaker, failed } = lanes[lane];
-    // If the breaker has opened since the request was sent, only the outcome of the probe counts.
-    if (!isProbe && (breaker !== 'closed' || key === undefined)) return;
-    if (failure) {
-      failed.add(key ?? failure);
-      if (isProbe || failed.size >= FAILURES_TO_OPEN) enter(lane, 'open', failure);
-    } else if (isProbe) enter(lane, 'closed');
-    else failed.clear();
+  /**
+   * Whether a failure of this request says little about the service: it has failed before, or a client may have made up
+   * its token. Such a failure neither opens the breaker nor keeps it open, so that no client can stop the routes of
+   * others by requesting some routes that always fail.
+   */
+  const isDoubtful = ({ url, clients }: LaneRequest) => failing.has(url) || !clients.isListed;
+
+  function noteOutcome(
+    request: LaneRequest,
+    isProbe: boolean,
+    wasDoubtful: boolean,
+    failure?: UpstreamError,
+  ): void {
+    const { url, lane } = request;
+    const state = lanes[lane];
+    const doesCount = counts(request);
+    if (!failure) failing.delete(url);
+    else if (doesCount && lane === 'routes') failing.set(url, true);
+    if (state.breaker !== 'closed') {
+      // If the breaker has opened since the request was sent, only the outcome of a probe counts.
+      if (isProbe && !failure) enter(lane, 'closed');
+      else if (isProbe && !wasDoubtful) enter(lane, 'open', failure);
+    } else if (doesCount && !failure) state.failures = 0;
+    else if (doesCount && !wasDoubtful && ++state.failures >= FAILURES_TO_OPEN) enter(lane, 'open', failure);
   }
 
   function noteGone(url: string, { code, message, status, detail }: UpstreamError): UpstreamError {
@@ -122,10 +145,13 @@ export function createBackoff(
       return Math.max(...delays);
     },
     /** Throws an UpstreamError if this request must not be sent, although other requests of its lane may be sent. */
-    check({ url, clients }: LaneRequest): void {
+    check(request: LaneRequest): void {
+      const { url, lane, clients } = request;
       // If a URL without a query is gone, the same URL with any query is gone, too.
-      const pauses = [gone.get(url), gone.get(url.replace(/\?.*/s, ''))];
-      for (const pause of clients.isListed ? pauses : [...pauses, unlistedPause]) {
+      const pauses: (Pause | undefined)[] = [gone.get(url), gone.get(url.replace(/\?.*/s, ''))];
+      if (!clients.isListed) pauses.push(unlistedPause);
+      if (isDoubtful(request)) pauses.push(lanes[lane].probed);
+      for (const pause of pauses) {
         const leftMs = leftOf(pause);
         if (pause && leftMs > 0) throw notSent(pause.error, leftMs);
       }
@@ -133,28 +159,36 @@ export function createBackoff(
     forgetGone: () => gone.clear(),
     /** Call this right after `delayBefore` returns 0. */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
-      const { url, lane, clients } = request;
-      const isProbe = lanes[lane].breaker !== 'closed';
-      if (isProbe) enter(lane, 'half-open');
-      // For listings, each failed attempt counts. For routes, failures count only for a listed token that a client waits
-      // for, and each URL counts once until one of these requests succeeds. Clients can join until the attempt ends.
-      const keyOf = () =>
-        lane === 'listings' ? {} : clients.isListed && !clients.isForSweepOnly ? url : undefined;
+      const { url, lane } = request;
+      const state = lanes[lane];
+      const isProbe = state.breaker !== 'closed';
+      const wasDoubtful = isDoubtful(request);
+      // A doubtful probe may take long and fail, so other requests need not wait for it.
+      if (isProbe && wasDoubtful) state.probed = state.opened && pauseOf(state.opened.error, OPEN_MS);
+      else if (isProbe) enter(lane, 'half-open');
       try {
         const answer = await send();
-        noteOutcome(lane, isProbe, keyOf());
-        if (keyOf()) lanes[lane].pausing.clear();
+        noteOutcome(request, isProbe, wasDoubtful);
+        if (counts(request)) state.pausing.clear();
         gone.delete(url);
         return answer;
       } catch (thrown) {
         const error = asUpstreamError(thrown);
-        noteOutcome(lane, isProbe, keyOf(), isOfTheService(error) ? error : undefined);
+        noteOutcome(request, isProbe, wasDoubtful, isOfTheService(error) ? error : undefined);
         if (error.code === 'UPSTREAM_GONE') throw noteGone(url, error);
         notePause(request, error);
         throw error;
       }
     },
   };
+}
+
+/**
+ * For listings, the outcome of each attempt counts. For routes, it counts only for a listed token that a client waits
+ * for. Clients can join until the attempt ends.
+ */
+function counts({ lane, clients }: LaneRequest): boolean {
+  return lane === 'listings' || (clients.isListed && !clients.isForSweepOnly);
 }
 
 /** False for an answer about this one request. */

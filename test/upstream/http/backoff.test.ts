@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock, stopDate, untilCachesSeeTheTime } from '../../support/clock.js';
-import { type Answer, first, json, reset, status } from '../../support/fake-upstream.js';
+import { type Answer, first, json, reset, stall, status } from '../../support/fake-upstream.js';
 import { codesOf, createTestGateway, isAtLeast, type Settings } from '../../support/test-gateway.js';
 
 const addressOf = (index: number) => `0x${(index + 100).toString(16)}`;
@@ -170,13 +170,89 @@ it('routes that fail for one token do not stop the routes from other tokens, how
   expect(await codeOfPair(1)).toBeUndefined();
 });
 
+const BAD = [400, 401, 402, 403, 404];
+const forBad = (answer: Answer) => forUrls(BAD.map(addressOf), answer);
+
+it('routes that fail for five tokens do not stop the routes from other tokens, however often they are requested', async () => {
+  const clock = stopClock();
+  const { upstream, codeOfPair, routeCode, from, breakers } = await serve();
+  upstream.plan('tokens', forBad(status(500)));
+  for (const token of BAD) expect(await codeOfPair(token)).toBe('UPSTREAM_STATUS');
+  expect(await breakers()).toEqual(['closed', 'open']);
+  expect(await routeCode()).toBe('UPSTREAM_STATUS');
+  // First, one of them is sent as a probe. When another token has closed the breaker, all are sent.
+  for (const requests of [1, 5, 5]) {
+    clock.advance(PAIR_PAUSE_MS);
+    await untilCachesSeeTheTime();
+    const asked = from();
+    for (const token of [...BAD, ...BAD]) expect(await codeOfPair(token)).toBe('UPSTREAM_STATUS');
+    expect(asked()).toBe(requests);
+    expect(await routeCode()).toBeUndefined();
+    expect(await breakers()).toEqual(['closed', 'closed']);
+  }
+});
+
+it('a probe for a token whose routes have failed before does not delay the routes from other tokens', async () => {
+  const clock = stopClock();
+  const { upstream, codeOfPair, routeCode, from } = await serve();
+  upstream.plan('tokens', forBad(status(500)));
+  for (const token of BAD) await codeOfPair(token);
+  upstream.plan('tokens', forBad(stall));
+  clock.advance(PAIR_PAUSE_MS);
+  await untilCachesSeeTheTime();
+  const asked = from();
+  void codeOfPair(400);
+  await expect.poll(asked, { interval: 5 }).toBe(1);
+  expect(await codeOfPair(401)).toBe('UPSTREAM_STATUS');
+  expect(asked()).toBe(1);
+  expect(await routeCode()).toBeUndefined();
+});
+
+it('after an outage, routes that all failed in it close the breaker, by one probe every two seconds', async () => {
+  const clock = stopClock();
+  const { upstream, codeOfPair, from, breakers } = await serve();
+  const tokens = [0, 1, 2, 3, 4];
+  upstream.plan('tokens', status(500));
+  for (const each of tokens) await codeOfPair(each);
+  const asked = from();
+  clock.advance(PAIR_PAUSE_MS);
+  await untilCachesSeeTheTime();
+  for (const each of tokens) expect(await codeOfPair(each)).toBe('UPSTREAM_STATUS');
+  expect(asked()).toBe(1);
+  upstream.plan('tokens', GOOD);
+  clock.advance(OPEN_MS - 1);
+  for (const each of tokens) expect(await codeOfPair(each)).toBe('UPSTREAM_STATUS');
+  expect(asked()).toBe(1);
+  expect(await breakers()).toEqual(['closed', 'open']);
+  clock.advance(1);
+  for (const each of tokens.slice(1)) expect(await codeOfPair(each)).toBeUndefined();
+  expect(await breakers()).toEqual(['closed', 'closed']);
+  // These URLs have succeeded, so their failures count again.
+  upstream.plan('tokens', status(500));
+  clock.advance(60_001);
+  await untilCachesSeeTheTime();
+  for (const each of [...tokens.slice(1), 5]) await codeOfPair(each);
+  expect(await breakers()).toEqual(['closed', 'open']);
+});
+
 it('routes that fail for many unlisted tokens while the listing is stale do not stop those from listed tokens', async () => {
-  const { upstream, codeOfPair, routeCode, breakers, listings } = await serve({ tokensFreshMs: 50 });
+  const { upstream, codeOfPair, routeCode, routeCodes, breakers, listings } = await serve({
+    tokensFreshMs: 50,
+  });
   upstream.plan('tokens', status(404));
   upstream.plan('routes', forUrls(['0xbad'], status(500)));
   await expect.poll(() => listings().tokens.state, { interval: 10 }).toBe('STALE');
   for (let nth = 0; nth < 8; nth++) expect(await codeOfPair(`0xbad${nth}`)).toBe('UPSTREAM_STATUS');
   expect(await breakers()).toEqual(['closed', 'closed']);
+  expect(await routeCode()).toBeUndefined();
+  // They do not keep an open breaker open either.
+  const clock = stopClock();
+  upstream.plan('routes', status(500));
+  await routeCodes(5);
+  expect(await breakers()).toEqual(['closed', 'open']);
+  upstream.plan('routes', forUrls(['0xbad'], status(500)));
+  clock.advance(OPEN_MS);
+  for (const nth of [8, 9]) expect(await codeOfPair(`0xbad${nth}`)).toBe('UPSTREAM_STATUS');
   expect(await routeCode()).toBeUndefined();
 });
 
