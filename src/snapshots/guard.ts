@@ -41,7 +41,7 @@ export async function guardListing<Row extends ListingRow>(
 ): Promise<GuardResult<Row>> {
   const guard = createRowGuard(options, sent, before);
   const { unreadable: _unreadable, order = [], ...facts } = sent;
-  const { contradictory = new Map<string, readonly Row[]>() } = sent;
+  const { contradictory } = guard.sent;
   await forEachInSteps(new Set([...order, ...guard.sent.rows.keys(), ...contradictory.keys()]), (key) => {
     const row = guard.sent.rows.get(key);
     const [first, ...others] = row ? [row] : (contradictory.get(key) ?? []);

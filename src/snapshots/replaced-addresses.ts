@@ -21,7 +21,7 @@ const NOT_SENT: readonly never[] = [];
 
 /** Finds the rows that may replace an old one: sent rows with its symbol on its chain that are new in some way. */
 function findSuccessors<Row extends ListingRow>(
-  { before, sent, next, lookalikeIn }: RowGuard<Row>,
+  { kind, before, sent, next, lookalikeIn }: RowGuard<Row>,
   isAnyRemoved: boolean,
 ) {
   const byLookalike = (keys: Iterable<string>) => groupBy(keys, (key) => lookalikeIn(sent.rows, key));
@@ -29,6 +29,7 @@ function findSuccessors<Row extends ListingRow>(
   const recent = [...(isAnyRemoved ? next.arrived.keys() : [])].filter(
     (key) => sent.rows.has(key) && before.accepted.has(key),
   );
+  const unclear = [...sent.contradictory].filter(([key]) => !before.accepted.has(key));
   return {
     /** New rows, by lookalike like all of these groups. */
     newcomers: byLookalike(sent.newcomers),
@@ -38,6 +39,11 @@ function findSuccessors<Row extends ListingRow>(
     coming: byLookalike([...sent.newcomers, ...sent.returned]),
     /** Listed rows that were added within the hold-back period: the symbol can move to such a row. */
     recent: byLookalike(recent),
+    /** New rows that contradict each other: none of them is accepted, so the old row stays. */
+    unclear: groupBy(
+      unclear.flatMap(([, rows]) => rows),
+      kind.lookalikeOf,
+    ),
     hasHeldNewcomers: heldNewcomers.length > 0,
   };
 }
@@ -119,13 +125,16 @@ export async function settleRemovedRows<Row extends ListingRow>(
   function settleMissing([key, row]: readonly [string, Row]): void {
     const lookalike = lookalikeOf(row);
     const newKeys = [...firstOf(successors.coming, lookalike), ...firstOf(successors.recent, lookalike)];
-    const fact = heldBackInPlaceOf(key, row, lookalike, newKeys);
+    const isKept = protectedLookalikes.has(lookalike);
+    const since = guard.sinceOf(key, NOT_SENT, isKept);
+    const inPlace = heldBackInPlaceOf(key, row, lookalike, newKeys);
+    const unclear =
+      lookalike === undefined || replaced.has(key) ? undefined : successors.unclear.get(lookalike);
+    const fact = inPlace ?? (unclear && heldFact(ADDRESS, row, unclear, since));
     if (fact) {
       for (const newKey of newKeys) if (sent.returned.has(newKey)) toHoldBack.add(newKey);
-      const isKept = protectedLookalikes.has(lookalike);
       const { row: shown, replaced: accepted } = guard.keptRow(key, row);
       next.rows.set(key, kind.markHeldBack(shown, [fact]));
-      const since = guard.sinceOf(key, NOT_SENT, isKept);
       next.held.set(key, { key, rows: NOT_SENT, since, accepted, isKept });
       return;
     }

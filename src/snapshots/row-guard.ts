@@ -59,6 +59,7 @@ export function createRowGuard<Row extends ListingRow>(
   const timeAccepts = Number.isFinite(holdBackMs) && !rules.isPartial;
   const acceptedBefore = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
+  const { contradictory = new Map<string, readonly Row[]>() } = sent;
   const heldBefore = heldByKey(memory);
   /** The removed rows. */
   const gone = new Map(memory.gone.map((each) => [keyOf(each.row), each]));
@@ -180,7 +181,7 @@ export function createRowGuard<Row extends ListingRow>(
      * The new listing. `newcomers` has the keys of rows that are neither listed nor known as removed (none in the very
      * first listing), `returned` those of removed rows that are sent again.
      */
-    sent: { rows: sentRows, newcomers, returned },
+    sent: { rows: sentRows, contradictory, newcomers, returned },
     /** The result, which grows with each decision: the rows to serve, the new memory, and the accepted changes. */
     next: { rows, held, gone, former, arrived, changes },
     isRecent,

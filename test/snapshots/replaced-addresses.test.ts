@@ -138,6 +138,17 @@ it('a new address with the former symbol of a renamed token waits for a day, als
   expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
 });
 
+it('the old row of a replaced address stays also while rows of the new address contradict each other', async () => {
+  const gateway = await start([ONE]);
+  expect(await bring(gateway, [TWO, { ...TWO, decimals: 18 }])).toEqual({ listed: [1], held: [1] });
+  expect(await again(gateway, 2 * DAY)).toEqual({ listed: [1], held: [1] });
+  await gateway.apply('hide other');
+  expect(await served(gateway)).toEqual({ listed: [1], held: [1] });
+  expect(await bring(gateway, [TWO])).toEqual({ listed: [1], held: [1] });
+  expect((await again(gateway, DAY - 1)).listed).toEqual([1]);
+  expect(await again(gateway, 1)).toEqual({ listed: [2], held: [] });
+});
+
 it('a dozen new addresses in one refresh all wait', async () => {
   const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
   const gateway = await start([ONE]);
