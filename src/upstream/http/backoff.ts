@@ -46,7 +46,7 @@ interface LaneState {
   opened?: Pause | undefined;
   /** The pause for doubtful requests after a doubtful probe. Undefined while the breaker is closed. */
   probed?: Pause | undefined;
-  /** Those that count towards opening the breaker, since the last success. */
+  /** The number of failures that count towards opening the breaker, since the last success. */
   failures: number;
   /** The first two URLs that answered with Retry-After since the last good answer. */
   readonly pausing: Set<string>;
@@ -82,8 +82,8 @@ export function createBackoff(
 
   /**
    * Whether a failure of this request says little about the service: it has failed before, or a client may have made up
-   * its token. Such a failure neither opens the breaker nor keeps it open, so that no client can stop the routes of
-   * others by requesting some routes that always fail.
+   * its token. Such a failure neither opens the breaker nor keeps it open: otherwise, a client could stop all routes for
+   * as long as it requests some that always fail.
    */
   const isDoubtful = ({ url, clients }: LaneRequest) => failing.has(url) || !clients.isListed;
 
