@@ -64,14 +64,16 @@ export async function settleRemovedRows<Row extends ListingRow>(
 
   const missing = [...before.accepted].filter(([key]) => !next.rows.has(key));
   const successors = findSuccessors(guard, missing.length > 0);
-  for (const key of next.rows.keys()) next.gone.delete(key);
-  for (const [key, { row }] of next.former) {
+  /** Whether a renamed row is listed again as it was before. */
+  const isBack = ([key, { row }]: readonly [string, GoneRow<Row>]) => {
     const listed = next.rows.get(key);
-    if (listed && claimOf(listed) === claimOf(row)) next.former.delete(key);
-  }
+    return listed !== undefined && claimOf(listed) === claimOf(row);
+  };
+  const removed = [...next.gone].filter(([key]) => !next.rows.has(key));
+  const former = [...next.former].filter((each) => !isBack(each));
   /** The lookalikes of rows that a `keep` rule protects from being replaced. */
   const protectedLookalikes = new Set(
-    [...missing, ...[...next.gone, ...next.former].map(([key, { row }]) => [key, row] as const)]
+    [...missing, ...[...removed, ...former].map(([key, { row }]) => [key, row] as const)]
       .filter(([key]) => isKeptAddress(key))
       .map(([, row]) => lookalikeOf(row)),
   );
@@ -94,14 +96,16 @@ export async function settleRemovedRows<Row extends ListingRow>(
   const replaced = new Set<string>();
 
   if (sent.newcomers.size > 0) {
-    await forEachInSteps(next.gone, ([key, row]) => settleLost(key, row, next.gone));
-    await forEachInSteps(next.former, ([key, row]) => settleLost(key, row, next.former));
+    await forEachInSteps(removed, ([key, each]) => settleLost(key, each, next.gone));
+    await forEachInSteps(former, ([key, each]) => settleLost(key, each, next.former));
   }
   await forEachInSteps(missing, settleMissing);
   await forEachInSteps(sent.newcomers.size > 0 ? renamed : [], settleRenamed);
   holdBackNewRows();
   for (const key of [...sent.newcomers, ...sent.returned])
     if (next.rows.has(key)) next.arrived.set(key, takenAt);
+  for (const key of next.rows.keys()) next.gone.delete(key);
+  for (const each of next.former) if (isBack(each)) next.former.delete(each[0]);
   return challenged;
 
   /**

@@ -45,8 +45,8 @@ class Model {
   private readonly allowed = new Map<string, Set<string>>();
   /** By row: the last served symbol that is not only from a rule; empty if there was none. */
   private readonly everServed = new Map<string, string>();
-  /** The rows and looks with which rows were ever served. */
-  private readonly servedLooks = new Set<string>();
+  /** By row and look: when the row was last served with the look. */
+  private readonly servedAt = new Map<string, number>();
   /** By look (see `lookalikeKey`): the rows that ever had such a symbol. */
   private readonly withLook = new Map<string, Set<string>>();
   /** By row and look: since when the row has neither been sent nor served with the look. */
@@ -124,11 +124,13 @@ class Model {
       const look = lookalikeKey(symbol);
       const alike = this.withLook.get(look) ?? [];
       const [other, ...more] = [...alike].filter((each) => each !== address);
-      if (!other || more.length > 0 || !this.servedLooks.has(`${other} ${look}`)) continue;
+      const servedAt = this.servedAt.get(`${other} ${look}`);
+      if (!other || more.length > 0 || servedAt === undefined) continue;
       const now = [this.rows.get(other), rows.find((row) => row.address === other)];
       if (now.some((row) => row && lookalikeKey(row.symbol) === look)) continue;
       // A new row does not replace a removed or renamed row of the same look before the end of the hold-back period.
-      const leftMs = this.now - (this.leftAt.get(`${other} ${look}`) ?? this.now);
+      const isRenamed = lookalikeKey(this.everServed.get(other) ?? '') !== look;
+      const leftMs = this.now - (isRenamed ? servedAt : (this.leftAt.get(`${other} ${look}`) ?? this.now));
       expect(Math.max(leftMs, this.ageOf(address))).toBeGreaterThanOrEqual(HOLD_BACK_MS);
     }
   }
@@ -136,7 +138,7 @@ class Model {
   noteServed({ rows }: Listing): void {
     const served = new Map(rows.map((row) => [row.address, row]));
     for (const { address, symbol, heldBack } of rows) {
-      this.servedLooks.add(`${address} ${lookalikeKey(symbol)}`);
+      this.servedAt.set(`${address} ${lookalikeKey(symbol)}`, this.now);
       const isOfRule = this.keeps(address, 'symbol') && heldBack.length > 0;
       this.everServed.set(address, isOfRule ? (this.everServed.get(address) ?? '') : symbol);
     }
