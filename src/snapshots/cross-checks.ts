@@ -32,6 +32,7 @@ export function assignCaip2(
     .flatMap((memory) => [...memory.gone, ...memory.former])
     .filter(({ row, at }) => listing.takenAt - at < holdBackMs && !hides(row))
     .map(({ row }) => row);
+  // A chain that now has another identifier is among the former rows with its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => identifiers.get(chain.chainKey) === caip2Of(chain));
   // If several chains have one identifier, the last entry is used: a listed chain, or else the chain removed first.
   const holders = new Map(
@@ -76,8 +77,9 @@ export function compareNatives(
   const heldBefore = heldByKey(before?.guard ?? EMPTY_GUARD_MEMORY);
   const heldChains = heldByKey(chains.guard);
   const natives = chains.rows.flatMap((chain) => {
-    const sent = heldChains.get(chain.chainKey)?.rows ?? [];
-    const decimals = [chain, ...sent].map(({ nativeCurrency }) => nativeCurrency.decimals);
+    const [sent = chain, ...others] = heldChains.get(chain.chainKey)?.rows ?? [];
+    const rowsOfChain = others.length > 0 ? [chain] : [chain, sent];
+    const decimals = rowsOfChain.map(({ nativeCurrency }) => nativeCurrency.decimals);
     const addresses = [chain.nativeCurrency.address, NATIVE_PLACEHOLDER];
     return addresses.map((each) => ({ key: tokenKey(chain.chainKey, each), decimals }));
   });
