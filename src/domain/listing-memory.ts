@@ -38,9 +38,10 @@ export type TokenListVersion = TokenListState['version'];
 export type EvmChain = TokenListState['chains'][number];
 
 /**
- * A row that is no longer listed so, as it was last accepted; usually without its price. `at` (milliseconds since 1970):
+ * A row that is not listed any more, or not with these values, as it was last accepted; usually without its price. `at`
+ * (milliseconds since 1970):
  *
- * - usually, when the row was first missing, or accepted with other values;
+ * - usually, when the row was first missing, or when other values of it were accepted;
  * - for a row of another upstream, `takenAt` of its listing;
  * - {@link REPLACED} if another row was accepted in its place.
  */
@@ -72,7 +73,7 @@ export const guardMemoryForm = v.object({
   /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
   beganAt: v.number(),
   gone: v.array(v.object({ row: v.unknown(), at: v.number() })),
-  /** The rows that were accepted with another symbol or CAIP-2 identifier, as they were before that. */
+  /** The rows whose changed symbol or CAIP-2 identifier was accepted, as they were before that change. */
   former: v.optional(v.array(v.object({ row: v.unknown(), at: v.number() })), []),
   held: v.array(
     v.object({

@@ -88,7 +88,7 @@ export const METRICS = {
   ),
   gateway_upstream_route_breaker_state: gauge(
     ['upstream', 'tokens', 'state'],
-    'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, no routes are requested, but listings are.',
+    'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, routes are requested only as probes; listings are requested as before.',
   ),
   gateway_upstream_changeovers_total: counter(
     ['from', 'to'],

@@ -11,7 +11,7 @@ import type { Connection } from './connections.js';
 
 /** Exactly one response is sent. */
 export abstract class Exchange implements RequestHead {
-  /** The HTTP method. `method` has GET in place of HEAD. */
+  /** The method as the client sent it. `method` is the same, but GET in place of HEAD. */
   abstract readonly sentMethod: string;
   /** The target of the request, as it was sent; in an exchange of `fetch`, its path and query string. */
   abstract readonly url: string;
@@ -157,9 +157,11 @@ export class NodeExchange extends Exchange {
 }
 
 /**
- * These targets get a path that does not exist: one that is neither a path nor an http URL, a URL with another host than
- * the Host header, and a path that normalisation would change, such as `/x/../metrics`: a proxy may block `/metrics` only
- * by comparing paths.
+ * The URL of a target. Three kinds of targets get a path that does not exist:
+ *
+ * - one that is neither a path nor an http URL;
+ * - a URL with another host than the Host header;
+ * - a path that normalisation would change, such as `/x/../metrics`: a proxy may block `/metrics` by comparing paths.
  */
 function urlOf(target: string, host = ''): string {
   const [origin = '', authority = host] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];

@@ -62,8 +62,9 @@ export function assignCaip2(
 }
 
 /**
- * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides. If other
- * decimals of a chain are held back, both the served and the sent ones agree with the token.
+ * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides. While new
+ * decimals of a chain are held back, a token with the served or the sent decimals counts as equal; if the sent rows of the
+ * chain contradict each other, only one with the served decimals.
  *
  * @param before an earlier listing: if the asset was held back there with the same decimals, `since` stays
  */
@@ -108,7 +109,7 @@ const DOUBTED_MS = 600_000;
 
 /**
  * Hides prices that differ by a factor of ten or more from the token's last price, or from a median price of
- * its symbol in the same answer, until the upstream has sent such prices for ten minutes. Yields to requests.
+ * its symbol in the same answer, until all prices of ten minutes were near the first of them. Yields to requests.
  */
 export async function guardPrices(listing: GuardedListing<Token>, before: Fetched<Token> | undefined) {
   const { takenAt } = listing;

@@ -22,7 +22,7 @@ export interface GuardedListing<Row> extends Fetched<Row> {
 
 export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
-  /** Removed rows that a new row would replace. The new row is held back, in this listing for the first time. */
+  /** Removed or renamed rows that a new row would replace. The new row is held back for the first time. */
   readonly challenged: readonly Contradiction<Row>[];
   readonly changes: readonly Accepted<Row>[];
 }

@@ -1,6 +1,7 @@
 /**
- * Decides on rows that the upstream no longer sends. If the symbol of such a row now has another address on the chain,
- * the old row stays listed and the new row is held back, because this is more often a fault than a migration.
+ * Decides on rows that the upstream no longer sends, or sends with another symbol, and on new rows with their symbols. If
+ * the symbol of a missing row now has another address on the chain, the old row stays listed and the new row is held back,
+ * because this is more often a fault than a migration.
  */
 import { groupBy } from '../domain/keyed-rows.js';
 import { type HeldBackFact, type ListingRow, NOTHING_HELD_BACK } from '../domain/listing.js';
@@ -8,7 +9,10 @@ import { type GoneRow, REPLACED } from '../domain/listing-memory.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import { type Contradiction, heldFact, type RowGuard } from './row-guard.js';
 
-/** At most this many removed rows are remembered, and as many new ones: twice the rows for which speed is promised. */
+/**
+ * At most this many removed rows are remembered, as many renamed ones, and as many new ones: twice the rows for which
+ * speed is promised.
+ */
 export const MAX_GONE = 10_000;
 /**
  * An old row is compared with at most this many new rows of its symbol, and as many recently added rows.
@@ -53,7 +57,7 @@ export const ADDRESS = { fact: 'address', of: ({ address = '' }: ListingRow) => 
 /**
  * Completes the decisions after `RowGuard.decide` has decided on all sent rows. It yields to requests.
  *
- * @returns removed rows that a new row would replace, if the new row is held back in this listing for the first time
+ * @returns removed or renamed rows that a new row would replace, if the new row is held back for the first time
  */
 export async function settleRemovedRows<Row extends ListingRow>(
   guard: RowGuard<Row>,
@@ -83,7 +87,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
     if (row === undefined) return [];
     const lookalike = lookalikeOf(row);
     if (lookalike === undefined || present.some((each) => lookalikeOf(each) === lookalike)) return [];
-    if (isKept) protectedLookalikes.add(lookalike);
+    if (isKept || isKeptAddress(key)) protectedLookalikes.add(lookalike);
     return [[key, row, lookalike] as const];
   });
   const challenged: Contradiction<Row>[] = [];
@@ -110,7 +114,7 @@ export async function settleRemovedRows<Row extends ListingRow>(
 
   /**
    * Decides on a row that was removed or renamed earlier. It stays so; new rows with its symbol wait for the hold-back
-   * period, or while a rule keeps the address. After that, only new rows that already wait are decided on.
+   * period, or while a rule keeps the address. After that, it decides only on new rows that already wait.
    */
   function settleLost(key: string, { row, at }: GoneRow<Row>, among: Map<string, GoneRow<Row>>): void {
     const isGuarded = guard.isRecent(at) || isKeptAddress(key);

@@ -63,7 +63,7 @@ export function createRowGuard<Row extends ListingRow>(
   const heldBefore = heldByKey(memory);
   /** The removed rows. */
   const gone = new Map(memory.gone.map((each) => [keyOf(each.row), each]));
-  /** The rows that were accepted with another symbol or CAIP-2 identifier, as they were before that. */
+  /** The rows whose changed symbol or CAIP-2 identifier was accepted, as they were before that change. */
   const former = new Map(memory.former.map((each) => [keyOf(each.row), each]));
   const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
   const lookalikeIn = (among: ReadonlyMap<string, Row>, key: string) => {

@@ -149,6 +149,16 @@ it('the old row of a replaced address stays also while rows of the new address c
   expect(await again(gateway, 1)).toEqual({ listed: [2], held: [] });
 });
 
+it('a keep rule on an address refuses new addresses of its symbol also while the token gets one new symbol after the other', async () => {
+  const gateway = await start([ONE]);
+  await gateway.apply('keep a:0x1 address 0x1');
+  await bring(gateway, [RENAMED, TWO]);
+  await bring(gateway, [{ ...ONE, symbol: 'OTHER' }, TWO], DAY / 2);
+  expect(await again(gateway, DAY / 2)).toEqual({ listed: [1], held: [1] });
+  expect(await again(gateway, 2 * DAY)).toEqual({ listed: [1], held: [] });
+  expect(gateway.heldBackRows()).toEqual([0, 1]);
+});
+
 it('a dozen new addresses in one refresh all wait', async () => {
   const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
   const gateway = await start([ONE]);

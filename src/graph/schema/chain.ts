@@ -88,7 +88,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     caip2: t.exposeString('caip2', {
       nullable: true,
       description:
-        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if several chains claim the same identifier and it is not assigned to this chain. A removed chain keeps its identifier for a day, or for another time that the operator has set. Compare it exactly: letter case matters.',
+        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if the identifier belongs to another chain or is disputed. If a chain is removed or gets another identifier, no other chain gets its earlier one for a day, or for another time that the operator has set. Compare it exactly: letter case matters.',
     }),
     heldBack: t.field({
       ...heldBackField,

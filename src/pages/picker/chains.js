@@ -3,7 +3,7 @@ import { byId, cover, hasMouse, listed, make, say, tell, uncover } from './dom.j
 import { chainMark, heldBackLines } from './rows.js';
 import { countText } from './text.js';
 
-/** The line, which scrolls, has the chips of this many chains. */
+/** The line has chips for this many chains; it scrolls. */
 const CHIPS = 8;
 
 /** @typedef {import('./queries.js').Chain} Chain */

@@ -195,7 +195,7 @@ function showPair() {
   const parts = [
     ...(from.token ? summaryOf(from.token, to.token, isRoute) : []),
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
-    // The line of the other side comes now, so that the panel below does not move when it is chosen.
+    // The line “To” is there before its token is chosen: otherwise the panel below would move.
     ...(from.token && !to.token
       ? [make('span', { class: 'label' }, LABELS.to), make('span', { class: 'none' }, '–')]
       : []),

@@ -13,7 +13,7 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** Half-open: a probe was sent, and its result decides. */
+/** Half-open: a probe whose failure counts was sent, and its result decides. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 export interface LaneRequest {

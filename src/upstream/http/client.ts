@@ -160,7 +160,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {
-  open: 'The upstream keeps failing: these requests are not sent, except for probes every two seconds',
+  open: 'The upstream keeps failing: no such request is sent, except for probes, about every two seconds',
   'half-open': 'Probing whether the upstream answers again',
   closed: 'The upstream answers again',
 };
