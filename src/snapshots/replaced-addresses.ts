@@ -68,11 +68,9 @@ export async function settleRemovedRows<Row extends ListingRow>(
 
   const missing = [...before.accepted].filter(([key]) => !next.rows.has(key));
   const successors = findSuccessors(guard, missing.length > 0);
-  /** Whether a renamed row is listed again as it was before. */
-  const isBack = ([key, { row }]: readonly [string, GoneRow<Row>]) => {
-    const listed = next.rows.get(key);
-    return listed !== undefined && claimOf(listed) === claimOf(row);
-  };
+  /** Whether a renamed row is sent and listed again as it was before. A rule alone does not bring the row back. */
+  const isBack = ([key, { row }]: readonly [string, GoneRow<Row>]) =>
+    [sent.rows.get(key), next.rows.get(key)].every((each) => each && claimOf(each) === claimOf(row));
   const removed = [...next.gone].filter(([key]) => !next.rows.has(key));
   const former = [...next.former].filter((each) => !isBack(each));
   /** The lookalikes of rows that a `keep` rule protects from being replaced. */

@@ -137,6 +137,12 @@ export function createRowGuard<Row extends ListingRow>(
     return timeAccepts && !isKept && isOver ? 'time' : undefined;
   }
 
+  /** Reserves what a row has lost when its new values were accepted, as if the earlier row had been removed. */
+  function reserveLost(key: string, known: Row, row: Row): void {
+    if (claimOf(known) !== undefined && claimOf(known) !== claimOf(row))
+      former.set(key, { row: kind.markHeldBack(known, NOTHING_HELD_BACK), at: takenAt });
+  }
+
   /**
    * Decides on the rows that were sent under one key. If there are several, they contradict each other. Also notes new
    * and returned rows, for `settleRemovedRows`.
@@ -152,16 +158,18 @@ export function createRowGuard<Row extends ListingRow>(
     }
     const differing = new Set(present.flatMap((each) => contradictedFacts(guarded, each, expected)));
     rows.set(key, row);
-    if (differing.size === 0) return;
+    if (differing.size === 0) {
+      // The upstream may send the value of a rule, in place of the accepted one.
+      if (replaced.length > 0) reserveLost(key, known, row);
+      return;
+    }
     const isKept = [...differing].some(({ fact }) => rules.keptFacts(key)?.has(fact));
     const since = sinceOf(key, present, isKept);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
     const by = present.length === 1 ? acceptedBy(key, facts, since, isKept) : undefined;
     if (by !== undefined) {
       changes.push({ row, facts, by });
-      // What the row has lost is protected as if the row had been removed.
-      if (claimOf(known) !== undefined && claimOf(known) !== claimOf(row))
-        former.set(key, { row: kind.markHeldBack(known, NOTHING_HELD_BACK), at: takenAt });
+      reserveLost(key, known, row);
     } else {
       rows.set(key, kind.markHeldBack(expected, facts));
       // If first rows contradict each other, none is accepted: the rule's value stays after the rule is deleted.

@@ -113,10 +113,14 @@ class Model {
     }
     if (this.everServed.size === 0) return;
     const newcomers = rows.filter(({ address }) => !this.everServed.has(address));
-    // No new row takes the symbol of a removed row whose address a rule keeps.
-    const missing = [...this.rules].filter(
-      ({ address, fact }) => fact === 'address' && !this.rows.has(address),
-    );
+    // No new row takes the symbol of a row whose address a rule keeps, while the row is not sent with it. If a rule also
+    // keeps the symbol of the row, the last one before that rule is not reserved.
+    const missing = [...this.rules].filter(({ address, fact }) => {
+      const sent = this.rows.get(address);
+      if (fact !== 'address' || !sent) return fact === 'address';
+      const before = lookalikeKey(this.everServed.get(address) ?? '');
+      return lookalikeKey(sent.symbol) !== before && !this.keeps(address, 'symbol');
+    });
     const lost = missing.map(({ address }) => this.everServed.get(address));
     const free = newcomers.filter(({ address }) => !this.keeps(address, 'symbol'));
     expect(free.filter(({ symbol }) => lost.includes(symbol))).toEqual([]);
