@@ -194,7 +194,8 @@ it('an open gateway reports whether it is ready, and sends no request to the ups
 it('an open gateway with compression: false sends every path uncompressed', async () => {
   const { fetch } = await open({ compression: false });
   const headers = { 'accept-encoding': 'gzip, br', accept: 'text/html' };
-  await fetch(post(BOTH));
+  // The token list is the last part to be ready.
+  await expect.poll(async () => (await fetch(get('/api/tokenlist.json'))).status).toBe(200);
   for (const path of ['/graphql?query={tokens{id,name}}', '/graphql', '/', '/llms.txt', '/tokenlist.json'])
     for (let times = 0; times < 3; times++) {
       const { status, headers: got } = await fetch(get(`/api${path}`, headers));
