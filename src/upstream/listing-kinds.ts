@@ -116,8 +116,8 @@ export interface ListingKind<Row> {
   /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
   readonly lookalikeOf: (row: Row) => string | undefined;
   /**
-   * What is reserved after a row has lost it, so that no other row takes it at once: the lookalike of a token, the CAIP-2
-   * identifier of a chain. Undefined for a row without it.
+   * The lookalike of a token, or the CAIP-2 identifier of a chain. After a row has lost it, it stays reserved, so that no
+   * other row takes it at once. Undefined for a row without it.
    */
   readonly claimOf: (row: Row) => string | undefined;
 }

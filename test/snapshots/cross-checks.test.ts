@@ -173,6 +173,19 @@ it('a native asset agrees with a chain whose held-back decimals the upstream sen
   expect(await gateway.first()).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
 });
 
+it('a native asset stays marked if the chain is sent twice, once with the decimals of the asset', async () => {
+  const [chain] = LISTINGS.chains;
+  const gateway = await startGuarded(LISTINGS);
+  await until(async () => gateway.heldBackRows()[1] === 1);
+  const sentTwice = [6, 7].map((decimals) => ({
+    ...chain,
+    nativeCurrency: { ...(chain?.nativeCurrency as object), decimals },
+  }));
+  await gateway.bring({ chains: [...sentTwice, chainRow('b')] });
+  expect((await gateway.chains())[0]).toMatchObject({ heldBack: [{ fact: 'nativeCurrency' }] });
+  expect(await gateway.first()).toMatchObject({ decimals: 6, price: null, heldBack: [held] });
+});
+
 it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
   const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
   const own = tokenRow('a', USDC, { decimals: 18 });

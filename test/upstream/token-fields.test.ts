@@ -1,6 +1,7 @@
 /**
- * What is served for each value of the fields that the upstream may leave out or send in another form, from both
- * services. A new field of this kind gets an entry in `FIELDS`. Values that reject the whole row are in `rows.test.ts`.
+ * The upstream may leave out some fields of a token, or send them in another form. For each such field and value, a table
+ * has the value that the gateway serves, with both services. A new field of this kind gets an entry in `FIELDS`. Values
+ * that reject the whole row are in `rows.test.ts`.
  */
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
