@@ -9,7 +9,6 @@ const FIRST = {
     'chaos.test.ts',
     'sleeping-reader.test.ts',
     'storage/{cores,redis,redis-glitch,redis-outage}.test.ts',
-    'execution/differential.test.ts',
   ],
   /** Attacks on the built gateway. */
   attacks: ['hostile/*.test.ts'],

@@ -11,9 +11,9 @@ import { createRefreshAnswer } from './observability/monitoring.js';
 import { REVISION, VERSION } from './observability/version.js';
 import { createAdminServer, createGatewayServer } from './server/server.js';
 
-/** This long after the port has closed, requests to the upstream are aborted: no response may wait longer. */
+/** Requests to the upstream are aborted this long after the port has closed: then responses end before the next limit. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
-/** The same for the end of all open connections. */
+/** All open connections are closed this long after the port. */
 const CUT_OFF_AFTER_MS = 7_000;
 /**
  * The process ends this long after the port has closed, even if something still hangs; after SIGINT, which closes the port

@@ -205,7 +205,7 @@ export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_UR
 export const FIXED_LIMITS = {
   /** After transient failures, a request is repeated at most this often, because attempts use up the rate limit. */
   upstreamRetries: 2,
-  /** An answer of the upstream with more bytes in all its pages, decompressed, is refused. About 20,000 tokens fit. */
+  /** The most decompressed bytes of an answer of the upstream, all its pages together. About 20,000 tokens fit. */
   upstreamMaxBytes: 8 * 2 ** 20,
   /** The routes from a token are cached for this time. If the upstream fails, they are served longer. */
   destinationsFreshMs: 60_000,

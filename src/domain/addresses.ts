@@ -13,8 +13,9 @@ const BARE_HEX = /^[0-9a-f]{40}$/i;
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** The addresses in a Move type: the first one, and those of its parameters. */
 const MOVE_ADDRESSES = /(?<!\w)0x([0-9a-f]+)(?=::)/gi;
-/** How many hex digits an address has: of 20 bytes, as on EVM chains, or of 32 bytes, as on Sui. */
+/** Hex digits of an address of 20 bytes, as on EVM chains. */
 const SHORT_DIGITS = 40;
+/** Hex digits of an address of 32 bytes, as on Sui. */
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
 /** Every spelling of the placeholder and of the zero address. The pattern fails early for most other texts. */

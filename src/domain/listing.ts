@@ -147,7 +147,7 @@ export type RouteClient = string | undefined | null;
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** True if only the sweep waits. Then there is no retry, and the breaker counts a failure only if it is a probe's. */
+  /** True if only the sweep waits. Then there is no retry, and the breaker counts a failure only if the request is a probe. */
   readonly isForSweepOnly: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;

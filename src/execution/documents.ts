@@ -283,7 +283,7 @@ const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.documentName + 1}}`);
 
 /**
  * The error of a document that exceeds a limit. Names are limited because a response repeats the key of a field for each
- * row, and lines because graphql-js counts them for each error. A syntax error is left to the parser.
+ * row. Lines are limited because graphql-js counts them anew for each error. A syntax error is left to the parser.
  */
 function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
   const { body } = source;

@@ -18,8 +18,9 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const listedTokens = () => pinned.tokens?.rows.length ?? 0;
   const cost = new CostMeter(options, listedTokens);
   const tracker = new DependencyTracker(pinned, cost, now, options.priceMaxAgeMs);
+  const loaders = new Loaders(options, tracker, cost, operation);
   return {
-    loaders: new Loaders(options, tracker, cost, operation),
+    loaders,
     cost,
     tracker,
     /** Makes a log that adds the request's id to each line. It is only called for errors. */
@@ -35,6 +36,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     resultFacts: (operation: string | undefined) => ({
       operation,
       cost: cost.spent.units,
+      askedRoutes: loaders.askedRoutes,
       /** While these are current, the result can be used again. Undefined if it must not be cached. */
       dependencies: tracker.dependencies(),
       /** Those of the read listings and routes that are stale, as text for `x-stale-listings`; undefined if none is. */

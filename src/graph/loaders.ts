@@ -94,10 +94,11 @@ export class Loaders {
   /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue. */
   private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. */
-  private readonly askedRoutes = new Map<string, MaybePromise<RoutesRead>>();
+  private readonly knownRoutes = new Map<string, MaybePromise<RoutesRead>>();
   private readonly routes: OperationRoutes;
   private routeLoader: DataLoader<RouteRequest, RoutesRead> | undefined;
-  private requestedRoutes = 0;
+  /** For how many tokens the operation has asked for routes that were not cached. */
+  askedRoutes = 0;
   private hasFetchedRoutes = false;
   /** How many reads of rows wait for a listing. */
   private waits = 0;
@@ -245,15 +246,15 @@ export class Loaders {
     const { maxRoutesPerOperation } = this.options;
     const { tokens } = tracker.pinned;
     const key = routeRequestKey(request);
-    let answer = this.askedRoutes.get(key);
+    let answer = this.knownRoutes.get(key);
     if (!answer && tokens) answer = this.routes.known(requestWith(tokens, request), tokens);
     if (!answer) {
       this.assertMayWait();
-      if (this.requestedRoutes >= maxRoutesPerOperation) {
+      if (this.askedRoutes >= maxRoutesPerOperation) {
         const message = `One operation may ask the upstream for the routes of at most ${maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
         return this.failRoutes(cost.refusal ?? new GatewayError('ROUTE_BUDGET_EXCEEDED', message));
       }
-      this.requestedRoutes++;
+      this.askedRoutes++;
       cost.spend(ROUTE_UNITS);
       // The loader begins the requests after all resolvers of a level have run: then it is known which listings they read.
       this.routeLoader ??= new DataLoader(
@@ -263,7 +264,7 @@ export class Loaders {
       );
       answer = this.routeLoader.load(request);
     }
-    this.askedRoutes.set(key, answer);
+    this.knownRoutes.set(key, answer);
     const noted = (routes: RoutesRead) => {
       tracker.noteRoutes(routes);
       // Routes agree with the token listing, if there is one.

@@ -11,6 +11,8 @@ export interface AnsweredFacts {
   /** Present if an operation was executed to its end. */
   readonly executor?: Executor | undefined;
   readonly operation?: string | undefined;
+  /** For how many tokens the operation has asked for routes that were not cached. */
+  readonly askedRoutes?: number | undefined;
   readonly codes?: readonly string[] | undefined;
   /** If `codes` has overloads or failures of the upstream: whether the client itself caused all of them. */
   readonly isByClient?: boolean | undefined;

@@ -37,7 +37,7 @@ const ONLY_LETTERS_AND_DIGITS = /^[a-z0-9]*$/;
 export const HAS_LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 export const HAS_LETTER = /\p{L}/u;
 export const PUNCTUATION = /[^\p{L}\p{N}]+/u;
-/** Within a word, such as between "r" and "Z" in "LayerZero". */
+/** The place before a capital letter within a word, such as between "r" and "Z" in "LayerZero". */
 const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
 /** Inserted there, it separates the parts of a word as punctuation does. */
 const MARK_OF_PART = '\u0001';

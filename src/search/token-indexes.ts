@@ -69,7 +69,7 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
   };
 }
 
-/** Pairs each text with itself, as its only item. */
+/** Makes a pair of each text and a list of that text alone. */
 function itself(texts: Iterable<string>): (readonly [text: string, items: readonly string[]])[] {
   return Array.from(texts, (text) => [text, [text]]);
 }

@@ -5,7 +5,7 @@ import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
 import { TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
-/** The most memory for all requests that are long, arrive in parts or wait for earlier requests: 16 of the largest bodies. */
+/** The most memory for all requests that are long, arrive in parts or wait for earlier requests: 16 bodies of 1 MiB. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 16 * 2 ** 20;
 /** If a client is still sending a refused body, its connection closes after this time. */
 export const REFUSED_BODY_GRACE_MS = 2_000;

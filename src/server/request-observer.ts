@@ -26,7 +26,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
 
   function answered(exchange: Exchange, facts: AnsweredFacts): void {
     const { sentMethod: method, status, isAborted } = exchange;
-    const { cache, executor, operation, codes = NO_CODES, isByClient = false } = facts;
+    const { cache, executor, operation, askedRoutes, codes = NO_CODES, isByClient = false } = facts;
     const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     exchange.endSpan?.(
@@ -48,6 +48,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
       operation,
       cache,
       executor,
+      askedRoutes: askedRoutes || undefined,
       codes: codes.length > 0 ? codes : undefined,
       isAborted: isAborted ? true : undefined,
       client: exchange.client,

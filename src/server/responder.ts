@@ -88,7 +88,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
    *
    * @param knownKey the cache key if the text of the request is known; otherwise the operation's turn finds the key
    */
-  function execute(knownKey: string | undefined, exchange: Exchange) {
+  function executeAndSend(knownKey: string | undefined, exchange: Exchange) {
     const { client, requestId } = exchange;
     const isOperation = gateway.isOperation(exchange);
     const headers = isOperation ? headersFor(exchange) : undefined;
@@ -138,7 +138,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     }
     const refusal = gateway.isOperation(exchange) ? await limit?.(exchange) : undefined;
     if (refusal) observer.refuse(exchange, refusal);
-    else await execute(key, exchange);
+    else await executeAndSend(key, exchange);
   }
 
   /** Sends a response without errors, and caches it if its dependencies are current and it has no routes. */
@@ -146,7 +146,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     key: string | undefined,
     exchange: Exchange,
     headers: readonly string[],
-    { body, operation, cost, dependencies, staleListings }: WrittenResponse,
+    { body, operation, cost, askedRoutes, dependencies, staleListings }: WrittenResponse,
     executor: Executor,
   ) {
     const info = dependencies && checkDependencies(dependencies);
@@ -159,7 +159,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     if (dependencies && isStored) cache.responses.set(key, { ...response, dependencies, madeAt: info.now });
     const stale = info ? info.staleListings : staleListings();
     const sending = sendComplete(exchange, response, encodingOf(exchange), stale, info);
-    return answered(exchange, { cache: 'miss', executor, operation }, sending);
+    return answered(exchange, { cache: 'miss', executor, operation, askedRoutes }, sending);
   }
 
   /** Sends a response of GraphQL Yoga, which is cached at the first request if it is complete, or of `path-answers.ts`. */
@@ -184,9 +184,10 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     if (stale !== undefined) others.push('x-stale-listings', stale);
     sendPlain(exchange, response, others);
     const { operation, codes, isByClient } = outcome;
+    const askedRoutes = result?.askedRoutes;
     const use = cacheResultOf(exchange, response.status, outcome);
     const executor = use === 'miss' && pathIn(exchange.url) === path ? 'yoga' : outcome.executor;
-    return observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
+    return observer.answered(exchange, { cache: use, executor, operation, askedRoutes, codes, isByClient });
   }
 
   /** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
@@ -221,7 +222,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       const key = cache.knownKey(exchange);
       if (sendFromCache(key, exchange)) return;
       const mustWait = limit !== undefined || executionOf(exchange, key) !== undefined;
-      const sending = (mustWait ? executeAfterWaiting : execute)(key, exchange);
+      const sending = (mustWait ? executeAfterWaiting : executeAndSend)(key, exchange);
       if (!sending) return;
       observer.began();
       sending.catch((err: unknown) => fail(err, exchange)).finally(observer.ended);

@@ -11,8 +11,8 @@ import { heldByKey } from './known-rows.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
- * chain that has it in the demo data; otherwise the only chain that the operator does not hide, or no chain. A wrong
- * identifier would join the tokens of two chains.
+ * chain that has it in the demo data; otherwise the only claimant that the operator does not hide. If that chain is not
+ * listed or claims another identifier, no chain has it. A wrong identifier would join the tokens of two chains.
  *
  * @param demoChainKeys the keys of the chains in the demo data, by CAIP-2 identifier
  * @param holdBackMs how long a chain that is removed, or has another identifier now, keeps its earlier one, unless the

@@ -71,7 +71,7 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) => {
   return Math.min(MAX_BYTES, ENTRY_BYTES + TOKEN_BYTES * rows.length + 2 * (key.length + texts));
 };
 
-/** After a failure, which has been repeated already, the same routes are not requested for this time (milliseconds). */
+/** After a failed request, and its retries, the same routes are not requested for at least this time (milliseconds). */
 const FAILURE_PAUSE_MS = 5_000;
 /** At most this many failures are remembered. */
 const MAX_FAILURES = 1_000;

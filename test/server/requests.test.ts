@@ -183,6 +183,23 @@ it('the metrics get no new series and no text from a client, whatever it sends',
   expect(await ofListings()).toEqual(before);
 });
 
+it('the log line of a request says for how many tokens routes were asked for that were not cached', async () => {
+  const server = await startServer({ config: FRESH });
+  const routesFrom = (token: string) => `tokens(srcChainKey: "ethereum", srcToken: "${token}") { name }`;
+  const [usdc, usdt] = [
+    '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+    '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+  ];
+  for (const query of [`{ ${routesFrom(usdc)} }`, `{ a: ${routesFrom(usdc)} b: ${routesFrom(usdt)} }`])
+    for (let time = 0; time < 2; time++) await server.ask({ query });
+  const asked = () => linesOf(server).map(({ executor, askedRoutes }) => [executor, askedRoutes]);
+  const [byYoga, byWriter] = [
+    ['yoga', 1],
+    ['writer', undefined],
+  ];
+  await expect.poll(asked).toEqual([byYoga, byWriter, byYoga, byWriter]);
+});
+
 it('the log line of a request lists the codes of a failed query, and is a warning for an internal error, which only the log tells', async () => {
   const server = await startServer({ config: FRESH, decorate: withBrokenRoutes });
   await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });

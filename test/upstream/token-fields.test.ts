@@ -4,6 +4,7 @@
  * that reject the whole row are in `rows.test.ts`.
  */
 import { expect, it } from 'vitest';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor, startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
@@ -51,6 +52,27 @@ const FIELDS: Readonly<Record<string, { readonly selection?: string; readonly ca
     ],
   },
 };
+
+/** Their tests: `rows.test.ts` for the identity of a row, `test/snapshots` for guarded values. */
+const OTHER_FIELDS = ['chainKey', 'address', 'decimals', 'heldBack'];
+
+const parsed = async (row: object) => {
+  const { rows } = await TOKENS.parse([tokenRow('a', '0x1'), row], { source: 'v1', takenAt: 0 });
+  return rows;
+};
+
+it('each field of a token has an entry here', async () => {
+  const [row = {}] = await parsed({});
+  expect(Object.keys(row).toSorted()).toEqual([...Object.keys(FIELDS), ...OTHER_FIELDS].toSorted());
+});
+
+it.each(Object.keys(FIELDS))('no text in Token.%s is kept at any length', async (field) => {
+  const long = 'a'.repeat(10_000);
+  for (const value of [long, { text: long }, [long]]) {
+    const rows = await parsed({ ...tokenRow('a', '0x2'), [field]: value });
+    expect(JSON.stringify(rows)).not.toContain(long);
+  }
+});
 
 const START = {
   v1: startFakeUpstream,

@@ -42,8 +42,9 @@ const KEEP_MS = 30 * 86_400_000;
 const KEEP_FAILURE_MS = 3_600_000;
 const WRITTEN_WITHIN_MS = 1_000;
 
-// Each of these scripts is atomic. The KEYS of a topic are, in this order: its snapshot (a hash of `text`, the stored
-// listing, and `takenAt`, when it was requested), the last failure, the pause after that failure, and the lease.
+// Each of these scripts is atomic. A topic has four KEYS, in this order: its snapshot, the last failure, the pause after
+// that failure, and the lease. The snapshot is a Redis hash: its field `text` has the stored listing, and its field
+// `takenAt` the time when the listing was requested.
 
 /**
  * Acquires a lease. ARGV gateway, lease in ms, time of the known snapshot, time of a refused snapshot. Returns one of

@@ -1,6 +1,6 @@
 /** Limits how many requests are sent to the upstream in any second, for all of its services together. */
 export interface RateLimiter {
-  /** Returns 0 if the request may be sent; it then counts as sent. Otherwise the wait until the next try (ms). */
+  /** Returns 0 if the request may be sent; it then counts as sent. Otherwise returns how long to wait before the next try (ms). */
   acquire(pauseKey: string, isListing: boolean): number | Promise<number>;
   answered?(): void;
   /** Tells the other gateways that share the limit to send no requests with this key for a time. */
