@@ -218,7 +218,7 @@ async function run(steps: readonly Step[]): Promise<void> {
 }
 
 /** Guards listings of tokens one after the other, a minute apart, and counts how often a row was looked at. */
-async function guardAll(listings: readonly (readonly object[])[]) {
+async function guardAll(listings: readonly (readonly object[])[], holdBackMs = HOLD_BACK_MS) {
   let looks = 0;
   const count =
     <Result>(each: (row: Token) => Result) =>
@@ -236,7 +236,7 @@ async function guardAll(listings: readonly (readonly object[])[]) {
   let served: Listing | undefined;
   for (const [index, rows] of listings.entries()) {
     const sent = await TOKENS.parse(rows, { source: 'v1', takenAt: START + index * 60_000 });
-    served = (await guardListing({ kind, holdBackMs: HOLD_BACK_MS, rules: NO_RULES }, sent, served)).listing;
+    served = (await guardListing({ kind, holdBackMs, rules: NO_RULES }, sent, served)).listing;
   }
   if (!served) throw new Error('Expected at least one listing');
   return { served, looks };
@@ -313,6 +313,12 @@ it('guarded values are remembered for 10,000 removed rows if an upstream changes
   expect([gone.length, held.length, arrived.length]).toEqual([10_000, 0, 2000]);
   // The first rows stay remembered: once the memory is full, rows that were listed only briefly are not added.
   expect(gone.slice(0, 2000).map(({ row }) => row.symbol)).toEqual(listings[0]?.map(({ symbol }) => symbol));
+});
+
+it('the earlier symbols of 10,000 renamed rows are remembered', async () => {
+  const listings = ['S', 'T'].map((symbol) => tokensFrom(0, 10_001, (index) => symbol + index));
+  const { served } = await guardAll(listings, 0);
+  expect(served.guard.former).toHaveLength(10_000);
 });
 
 it.each([

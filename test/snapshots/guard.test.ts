@@ -122,6 +122,17 @@ it('the hold-back period begins with the request, even if the answer was in a ca
   expect((await gateway.first())?.decimals).toBe(6);
 });
 
+it('the hold-back period does not become longer if the clock is set back during it', async () => {
+  const gateway = await startGuarded(LISTINGS);
+  await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
+  gateway.clock.setBack(10 * DAY);
+  await gateway.bring({});
+  await gateway.bring({}, DAY - 1);
+  expect((await gateway.first())?.decimals).toBe(6);
+  await gateway.bring({}, 1);
+  expect((await gateway.first())?.decimals).toBe(18);
+});
+
 const changed = (changes: object) => ({ tokens: [{ ...ONE, ...changes }, TWO, ...REST] });
 const chain = (changes: object) => ({ chains: [{ ...CHAIN, ...changes }, CHAINS[1]] });
 const native = (changes: object) => chain({ nativeCurrency: { ...NATIVE, ...changes } });

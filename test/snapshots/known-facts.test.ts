@@ -235,6 +235,15 @@ it('after a change from demo data to an upstream, one of two tokens with the sam
   expect(await gateway.row(twin.address)).toBeUndefined();
 });
 
+it('after a change of UPSTREAM_URL, one of two tokens with the same symbol can be removed at once', async () => {
+  const twin = { ...ONE, address: '0xfe' };
+  const before = await startGuarded({ chains: CHAINS, tokens: [twin, ONE, ...OTHERS] }, onDisk());
+  const after = await restart(before, { upstream: await startFakeUpstream(LISTINGS) });
+  await after.bring({ tokens: [twin, ONE, ...OTHERS] });
+  await after.bring({ tokens: [ONE, ...OTHERS] });
+  expect(await after.row(twin.address)).toBeUndefined();
+});
+
 it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
   const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, onDisk());
   first.clock.advance(HOUR);
