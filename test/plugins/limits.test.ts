@@ -132,9 +132,9 @@ it('the limits apply to each operation of a document separately', async () => {
 });
 
 it.each([
-  ['The limits are', 'a: __typename', 10],
+  ['the limits are', 'a: __typename', 10],
   // GraphQL adds one error, which says that there are more.
-  ['Invalid fields are', 'no', 11],
+  ['invalid fields are', 'no', 11],
 ])('%s reported in few errors', async (_what, field, most) => {
   const { post } = await createTestGateway({ config: { maxAliases: 0 } });
   const operations = Array.from({ length: 30 }, (_nothing, nth) => `query Q${nth} { ${field} }`);
