@@ -177,7 +177,9 @@ export function createCodePanel({ tab: first, onTab }) {
     const took = byId('took');
     const [time = '', size = ''] = cacheStatus === undefined ? [text] : factsOf(tookMs, text);
     say(took, time);
-    took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
+    const isFailed = !text.startsWith('{"data"');
+    took.classList.toggle('failed', isFailed);
+    took.classList.toggle('slow', isFailed || tookMs > SLOW_MS);
     say(byId('size'), size);
     say(byId('answered-by'), answererOf(cacheStatus ?? ''));
   }

@@ -99,7 +99,7 @@ function failure(code, message = '') {
 export function reasonFor(code) {
   if (code === UNREACHABLE) return 'This gateway does not answer.';
   if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return 'There are too many requests now.';
-  if (code === 'UPSTREAM_STATUS') return 'The token service answers with an error.';
+  if (code === 'UPSTREAM_STATUS') return 'The token service answered with an error.';
   if (code === 'UPSTREAM_RATE_LIMITED') return 'The token service cannot take more requests now.';
   if (code === 'UPSTREAM_MALFORMED') return 'The token service sends invalid data.';
   if (code === GONE) return 'The token service has been shut down.';

@@ -154,7 +154,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     noteLooks(others?.nodes ?? []);
     append(first, found);
     // On a phone the page may be scrolled down: this shows the best match.
-    requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
+    if (scrollY || list.scrollTop)
+      requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
     afterPaint(loadNearEnd);
     setActive(undefined);
     notes.describe({ ...scopeShown, query, found, others, meant });

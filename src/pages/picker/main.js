@@ -5,7 +5,7 @@ import { button, byId, hasMouse, listed, make, tell, watchAddress, writeAddress 
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
-import { CHAINS, TOKENS, TOKENS_BY_KEY } from './queries.js';
+import { CHAINS, ROUTE, TOKENS_BY_KEY } from './queries.js';
 import { glyph, identifiersOf, nameOf, summaryOf, titleOf } from './rows.js';
 
 /** The route between the chosen tokens is asked for again after this time (milliseconds), while the page is visible. */
@@ -72,8 +72,7 @@ const list = createList({
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
-    // The routes may have changed since the list was loaded.
-    void checkRoute(side === 'to' || undefined);
+    isRoute = side === 'to' || undefined;
     if (side === 'to' && !hasMouse) {
       // Closes the keyboard, and shows both slots.
       box.blur();
@@ -81,7 +80,8 @@ const list = createList({
     }
     side = 'to';
     showAll(true);
-    void list.find().then(readPair);
+    // The routes may have changed since the list was loaded.
+    void list.find().then(showRoute);
   },
   onInput: () => writeState(false),
   onAllChains() {
@@ -119,38 +119,34 @@ function swap() {
   const [from, to] = SIDES.map((one) => chosen[one].token);
   if (from && to) tell(`From: ${nameOf(from)}. To: ${nameOf(to)}.`);
   chain = '';
+  isRoute = undefined;
   list.clear();
-  void checkRoute();
   showAll(true);
-  void list.find().then(readPair);
+  void list.find().then(showRoute);
 }
 
-/** Asks for the two chosen tokens alone: the panel then shows the query that a transfer needs. */
-async function readPair() {
-  const keys = SIDES.flatMap((one) => (chosen[one].token ? keyOf(chosen[one].token) : []));
-  if (keys.length === 2) await ask(TOKENS_BY_KEY, { keys }, { onAnswered: panel.show }).catch(() => {});
-}
+/** The panel shows the query for both chosen tokens and their route: a transfer needs it. */
+const showRoute = () => checkRoute(panel.show);
 
 /**
- * Finds out whether there is a route from the source to the destination. A route back does not imply one. It is called
- * before the slots are shown.
+ * Finds out whether there is a route from the source to the destination. A route back does not imply one.
  *
- * @param {boolean} [until] what the page says until then
+ * @param {(answered: import('./graph.js').Answered) => void} [onAnswered]
  */
-async function checkRoute(until) {
-  isRoute = until;
+async function checkRoute(onAnswered) {
   routeAt = Date.now();
   const { from, to } = chosen;
   if (!from.token || !to.token) return;
-  const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
-  const variables = { query: to.token.address, filter };
-  const { tokenSearch } = await ask(TOKENS, variables).catch(() => ({}));
+  const { chainKey, address, id } = to.token;
+  const variables = { from: keyOf(from.token), toChain: chainKey, toAddress: address };
+  const { route } = await ask(ROUTE, variables, { onAnswered }).catch(() => ({}));
   if (from !== chosen.from || to !== chosen.to) return;
   // After a failure the next poll asks again.
-  if (!tokenSearch) routeAt = 0;
-  isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
+  if (!route) routeAt = 0;
+  const known = isRoute;
+  isRoute = route?.nodes.some((/** @type {Token} */ found) => found.id === id);
   // Drawn only if it differs: drawing loses the focus and the selection in the slots.
-  if (isRoute !== until) showSlots();
+  if (isRoute !== known) showSlots();
 }
 
 /** @param {boolean} isChoice whether a person chose something, so that the Back button undoes it */
@@ -197,7 +193,7 @@ function showPair() {
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
     // The line “To” is there before its token is chosen: otherwise the panel below would move.
     ...(from.token && !to.token
-      ? [make('span', { class: 'label' }, LABELS.to), make('span', { class: 'none' }, '–')]
+      ? [make('span', { class: 'label' }, LABELS.to), make('span', { class: 'label none' }, 'not chosen yet')]
       : []),
     ...(isDone ? [] : recentChoices()),
   ];
@@ -346,10 +342,10 @@ async function readState(isNew = true) {
   chosen.from = { key: from, token: tokens[0] };
   chosen.to = { key: to, token: tokens[1] };
   side = chosen.from.token && searchParams.get('side') !== 'from' ? 'to' : 'from';
+  isRoute = undefined;
   list.clear();
-  const route = checkRoute();
   showAll(false);
-  await Promise.all([list.find().then(readPair), route]);
+  await list.find().then(showRoute);
   if (tokens.includes(null)) list.warn('A chosen token is not listed.');
 }
 
@@ -390,7 +386,7 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   source = ofTokens?.source ?? '';
   await list.retry();
   if (isUnopened) await readState(false);
-  else if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
+  else if (Date.now() > routeAt + ROUTE_MS) void checkRoute();
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
   if (version !== chainsKnown) {
     chains.load((await ask(CHAINS, {})).chains);

@@ -215,14 +215,18 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
  */
 export function summaryOf(from, to, isRoute) {
   // Each stays in one line, if it fits.
-  const named = (/** @type {Token} */ token) =>
-    make('span', {}, glyph(token), make('span', {}, ...titleOf(token)));
-  if (!to) return [make('h2', {}, named(from)), make('p', { class: 'label' }, 'Now choose where to.')];
+  const named = (/** @type {Token} */ token, arrow = '') =>
+    make('span', {}, arrow, glyph(token), make('span', {}, ...titleOf(token)));
+  if (!to)
+    return [
+      make('h2', {}, named(from)),
+      make('p', { class: 'label' }, 'The list shows where it can be moved.'),
+    ];
   const decimals = [from, to].map(
     (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,
   );
   return [
-    make('h2', {}, named(from), '→', named(to)),
+    make('h2', {}, named(from), named(to, '→')),
     // Empty while that is unknown, so that the panel below does not move then.
     isRoute === false
       ? make('p', { class: 'warning' }, 'The service lists no route between them.')

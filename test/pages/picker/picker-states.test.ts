@@ -63,7 +63,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     upstream.plan('tokens', status(500));
     await expect
       .poll(looking(page, () => state.innerText()))
-      .toMatch(/^Prices are \d+ (s|min) old\. The token service answers with an error\.$/);
+      .toMatch(/^Prices are \d+ (s|min) old\. The token service answered with an error\.$/);
     expect(await state.getAttribute('class')).toBe('warned');
     expect(await warned.count()).toBe(1);
     expect(await page.locator('#answered-by').innerText()).toMatch(/^gateway( cache)?$/);
@@ -74,7 +74,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       .waitFor();
     await page.keyboard.press('Escape');
     await rows.first().click();
-    await fault.getByText('The token service answers with an error. Retrying…').waitFor();
+    await fault.getByText('The token service answered with an error. Retrying…').waitFor();
     expect(await rows.count()).toBe(0);
     upstream.plan('tokens', json({ tokens: listings.tokens }));
     upstream.plan('routes', json({ tokens: [] }));
@@ -89,7 +89,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       '/?token=a:0x1',
       ({ plan }) => plan('tokens', status(500)),
     );
-    await fault.getByText('The token service answers with an error. Retrying…').waitFor();
+    await fault.getByText('The token service answered with an error. Retrying…').waitFor();
     await says(fromText, 'From Loading…');
     expect(await note.innerText()).toBe('');
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
@@ -112,7 +112,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await isListed.count()).toBe(0);
     upstream.plan('routes', status(500));
     for (const fail of waiting) fail();
-    await fault.getByText('The token service answers with an error.').waitFor();
+    await fault.getByText('The token service answered with an error.').waitFor();
     expect(await isListed.count()).toBe(0);
     upstream.plan('routes', json({ tokens: listings.tokens }));
     await expect.poll(looking(page, () => isListed.count())).toBe(1);
