@@ -98,7 +98,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await says(found, '35 places for USDC');
     const variables = page.locator('#variables');
     let pairs = 0;
-    const letGo = await holdRequests(page, (body) => body.includes('query TokensByKey') && ++pairs === 1);
+    const letGo = await holdRequests(page, (body) => body.includes('query Route') && ++pairs === 1);
     const first = page.waitForResponse(
       (response) => response.request().postData()?.includes('"linea"') === true,
     );
