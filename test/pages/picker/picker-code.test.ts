@@ -93,8 +93,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       .waitFor();
   });
 
-  it('the code is that of the tokens that were chosen last, though an earlier answer comes later', async () => {
-    const { page, found, rows } = await open(`/?token=base:${USDC_ON_BASE}`);
+  it('the code is that of the tokens that were chosen last and of their route, though an earlier answer comes later', async () => {
+    const { page, found, rows, code } = await open(`/?token=base:${USDC_ON_BASE}`);
     await says(found, '35 places for USDC');
     const variables = page.locator('#variables');
     let pairs = 0;
@@ -111,6 +111,11 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     // Leaves the page time to show the answer.
     await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
     expect(await variables.innerText()).toContain('"arbitrum"');
+    await page.getByRole('tab', { name: 'curl' }).click();
+    const { stdout } = await run('bash', ['-c', (await code.textContent()) ?? '']);
+    const { tokensByKey, route } = JSON.parse(stdout).data;
+    const chains = tokensByKey.map(({ chainKey }: { chainKey: string }) => chainKey);
+    expect([chains, route.nodes]).toEqual([['base', 'arbitrum'], [{ id: tokensByKey[1].id }]]);
   });
 
   it('a second copy is said for as long as the first one', async () => {
@@ -208,12 +213,18 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => page.locator('#code').textContent()).toContain('tokensByKey(');
     expect([await code.isVisible(), await copies.allInnerTexts()]).toEqual([false, ['Copy query']]);
     await copies.tap();
-    await expect.poll(() => copied(page)).toBe(sent.findLast(({ variables }) => variables.keys)?.query);
+    await expect
+      .poll(() => copied(page))
+      .toBe(sent.findLast(({ query }) => query.startsWith('query Route('))?.query);
     await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy query']);
     await toggle.tap();
     const playground = page.getByRole('link', { name: 'Open in the playground' });
     const link = new URL((await playground.getAttribute('href')) ?? '', demo.address);
-    expect(JSON.parse(link.searchParams.get('variables') ?? '').keys).toHaveLength(2);
+    expect(JSON.parse(link.searchParams.get('variables') ?? '')).toEqual({
+      from: { chainKey: 'base', address: USDC_ON_BASE },
+      toChain: 'bsc',
+      toAddress: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d',
+    });
     await page.getByRole('tab', { name: 'curl' }).tap();
     await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy curl']);
     await close.tap();

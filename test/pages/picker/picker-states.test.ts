@@ -232,7 +232,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       .toEqual([0, 'usdt']);
     // The panel shows the new query, and "no answer" in place of the earlier answer and its time.
     await says(page.locator('#took'), 'no answer');
-    expect(await page.locator('#took').getAttribute('class')).toBe('slow');
+    expect(await page.locator('#took').getAttribute('class')).toBe('failed slow');
     expect(await page.locator('#variables').textContent()).toContain('"usdt"');
     expect(await page.locator('#answer').textContent()).toBe('no answer');
     // The card already says that the gateway does not answer, so the line of the state is hidden.
