@@ -220,7 +220,7 @@ export function summaryOf(from, to, isRoute) {
   if (!to)
     return [
       make('h2', {}, named(from)),
-      make('p', { class: 'label' }, 'The list shows where it can be moved.'),
+      make('p', { class: 'label' }, `The list shows where ${nameOf(from)} can be moved.`),
     ];
   const decimals = [from, to].map(
     (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,
