@@ -61,10 +61,24 @@ export function createResponseHeaders(corsOrigins: CorsOrigins) {
     if (type === undefined) return undefined;
     const common = ['content-type', type, 'x-content-type-options', 'nosniff', 'accept-query', QUERY_TYPE];
     const cors = corsHeaders(corsOrigins, origin);
-    const headers = [...common, ...cors, 'vary', 'Accept, Accept-Encoding'];
+    const headers = joined([...common, ...cors, 'vary', 'Accept, Accept-Encoding']);
     last = { accept, origin, headers };
     return headers;
   };
+}
+
+/**
+ * Joins the values of headers with the same name, such as `Vary`. If the server around the gateway has set a header before,
+ * Node sends only the last of these values.
+ */
+function joined(headers: readonly string[]): string[] {
+  const values = new Map<string, string>();
+  for (let nth = 0; nth < headers.length; nth += 2) {
+    const [name = '', value = ''] = headers.slice(nth, nth + 2);
+    const before = values.get(name);
+    values.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return [...values].flat();
 }
 
 /**
@@ -104,7 +118,7 @@ export function sendPlain(
 ): boolean {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const own = Object.entries(headers).filter(([name]) => !OF_SERVER.includes(name.toLowerCase()));
-  const lines = [...others, ...own.flat()];
+  const lines = joined([...others, ...own.flat()]);
   if (bytes?.byteLength) lines.push('content-length', String(bytes.byteLength));
   return exchange.send(status, lines, bytes ? [bytes] : [], isLast);
 }

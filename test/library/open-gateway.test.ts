@@ -9,7 +9,7 @@ import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js
 import { callOf } from '../mcp/support.js';
 import { temporaryFile } from '../support/ends.js';
 import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
-import { AT, open, post } from '../support/open-gateway.js';
+import { AT, open, post, startAround } from '../support/open-gateway.js';
 
 const TOKENS = '{ tokens { symbol name address chain { name } } }';
 const BOTH = '{ tokens { symbol } chains { name } }';
@@ -124,6 +124,22 @@ it('the handler answers operations and tools in a server of HTTP/2', async () =>
   expect(await ask('/api/graphql', { query: '{ nothing }' })).toHaveProperty('errors.0.message');
   const listed = await ask('/api/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
   expect(listed).toHaveProperty('result.tools.0.name', 'find_tokens');
+});
+
+it('a response has the whole Vary, even if the server around the gateway has set headers before', async () => {
+  const origin = 'https://app.example';
+  const { handler } = await open({ corsOrigins: [origin] });
+  const url = await startAround((request, response) => {
+    response.setHeader('x-powered-by', 'Express');
+    handler(request, response);
+  });
+  for (const [path, vary] of [
+    ['/graphql?query={chains{name}}', 'Origin, Accept, Accept-Encoding'],
+    ['/llms.txt', 'Origin, Accept-Encoding'],
+  ]) {
+    const { headers } = await fetch(`${url}/api${path}`, { headers: { origin } });
+    expect(headers.get('vary')).toBe(vary);
+  }
 });
 
 it('an open gateway reads no environment, opens no port and listens to no signal', async () => {
