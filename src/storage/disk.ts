@@ -37,29 +37,36 @@ export async function openDiskStore(
   } finally {
     clearTimeout(warning);
   }
-  /** By file: the listing to write next. */
-  const waiting = new Map<string, object>();
+  /** By file: the write to begin next. Nothing else may hold its listing: many can follow while a write does not end. */
+  const waiting = new Map<string, () => Promise<void>>();
   /** By file: the end of all its writes. A file has one write at a time. */
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. Other files only give guarded values, last prices and the token list's version. */
   const usable = new Set<string>();
   const failing = new Set<string>();
 
-  async function writeNext<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>, file: string): Promise<void> {
-    // A newer listing has taken its place.
-    if (waiting.get(file) !== fetched) return;
+  /** A function of its own: the functions of one scope hold all values that any of them uses. */
+  const writeOf =
+    <Row>(kind: StoredKind<Row>, fetched: Fetched<Row>, file: string) =>
+    async (): Promise<void> => {
+      try {
+        await writeWhole(directory, file, await encodeListing(kind, fetched, services));
+        if (failing.delete(kind.name)) log.info({ file }, 'SNAPSHOT_DIR can be written again');
+      } catch (err) {
+        log[failing.has(kind.name) ? 'debug' : 'warn'](
+          { err, file },
+          'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then a restart finds an older listing or none',
+        );
+        failing.add(kind.name);
+      }
+      onStored?.(failing.size === 0);
+    };
+
+  /** Does nothing if a newer listing was written in place of an older one. */
+  async function writeNext(file: string): Promise<void> {
+    const write = waiting.get(file);
     waiting.delete(file);
-    try {
-      await writeWhole(directory, file, await encodeListing(kind, fetched, services));
-      if (failing.delete(kind.name)) log.info({ file }, 'SNAPSHOT_DIR can be written again');
-    } catch (err) {
-      log[failing.has(kind.name) ? 'debug' : 'warn'](
-        { err, file },
-        'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then a restart finds an older listing or none',
-      );
-      failing.add(kind.name);
-    }
-    onStored?.(failing.size === 0);
+    await write?.();
   }
 
   /** Reads files, the newest listing first, without refused ones. @param of as in {@link decodeListing} */
@@ -92,8 +99,8 @@ export async function openDiskStore(
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
-      waiting.set(file, fetched);
-      const written = Promise.resolve(writing.get(file)).then(() => writeNext(kind, fetched, file));
+      waiting.set(file, writeOf(kind, fetched, file));
+      const written = Promise.resolve(writing.get(file)).then(() => writeNext(file));
       writing.set(file, written);
       return written;
     },

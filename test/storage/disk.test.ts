@@ -5,6 +5,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, w
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
 import { openDiskStore } from '../../src/storage/disk.js';
@@ -145,6 +147,31 @@ it('a listing that cannot be written is logged and shown, although the other one
   await expect.poll(() => sampleOf(gateway, 'gateway_listings_stored')).toBe(1);
   await expect.poll(() => existsSync(tokens)).toBe(true);
   expect(told().at(-1)?.msg).toBe('SNAPSHOT_DIR can be written again');
+});
+
+it('while a write does not end, only the newest listing waits in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const { log } = await createTestLog();
+  const store = await openDiskStore(temporaryDirectory(), { v1: 'mark' }, log);
+  const write = async () => {
+    const parse = (takenAt: number) => TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt });
+    const [first, ...others] = await Promise.all([1, 2, 3, 4].map(parse));
+    if (first) store.write(TOKENS, first);
+    // The first write begins in a microtask, and ends several turns of the event loop later.
+    await null;
+    return others.map((listing) => {
+      store.write(TOKENS, listing);
+      return new WeakRef(listing);
+    });
+  };
+  const waiting = await write();
+  // A WeakRef keeps its target until the end of this turn of the event loop.
+  await setImmediate();
+  collectGarbage();
+  expect(waiting.map((listing) => listing.deref()?.takenAt)).toEqual([undefined, undefined, 4]);
+  await store.settled();
+  expect((await store.read(TOKENS))?.takenAt).toBe(4);
 });
 
 it('a SNAPSHOT_DIR that is a file ends the process at its start with a message', async () => {
