@@ -22,6 +22,8 @@ export type GatewaySettings = Partial<
 
 /** Settings that accept other forms than the text of an environment variable. */
 interface OwnForms {
+  /** Milliseconds, or `'never'`: then only a rule accepts a changed value. */
+  readonly holdBackMs?: number | 'never' | undefined;
   /** Such as `20` or `'20/100'`. */
   readonly rateLimit?: number | string | undefined;
   /** The path of the file, or its parsed content. */

@@ -10,6 +10,7 @@ const options: OpenGatewayOptions = {
   corsOrigins: ['https://app.example.org'],
   maxCost: 100_000,
   basePath: '/tokens',
+  holdBackMs: 'never',
   logTo: process.stderr,
 };
 const gateway: OpenedGateway = await openGateway(options);
@@ -23,6 +24,8 @@ await gateway.close();
 await openGateway({ upstreamULR: 'https://example.org/v1' });
 // @ts-expect-error A setting of the port, which the library does not have.
 await openGateway({ port: 4000 });
+// @ts-expect-error Not a time.
+await openGateway({ holdBackMs: 'always' });
 // @ts-expect-error Not one of the profiles.
 await openGateway({ upstreamProfile: 'v2' });
 
