@@ -96,8 +96,8 @@ export function usePersistedQueries(): Plugin {
 }
 
 /**
- * Ignores unknown members of a request, as GraphQL over HTTP demands: GraphQL Yoga alone would refuse it. Also refuses a
- * long `operationName`. This plugin must follow the plugins that read other members.
+ * Ignores unknown members of a request, as GraphQL over HTTP demands: GraphQL Yoga alone would refuse it. Also refuses an
+ * `operationName` that is long or no text. This plugin must follow the plugins that read other members.
  */
 export function useKnownMembers(): Plugin {
   return {
@@ -109,6 +109,12 @@ export function useKnownMembers(): Plugin {
       if ((query ?? null) !== null) {
         // In a URL, GraphQL over HTTP demands that an empty name counts as none. Here it does in a body, too.
         const name: unknown = operationName === '' ? undefined : operationName;
+        if ((name ?? null) !== null && typeof name !== 'string')
+          throw requestError(
+            `Expected a text as "operationName", got a value of the type ${typeof name}.`,
+            'BAD_REQUEST',
+            400,
+          );
         if (typeof name === 'string' && name.length > TEXT_LIMITS.documentName) {
           const message = `Expected at most ${TEXT_LIMITS.documentName} characters as "operationName", got ${name.length}.`;
           throw requestError(message, 'BAD_USER_INPUT', 400);

@@ -40,6 +40,7 @@ it.each([
   ['BAD_REQUEST', { query: 5 }],
   ['BAD_REQUEST', { query: 5, extensions }],
   ['BAD_REQUEST', { query: QUERY, variables: [] }],
+  ['BAD_REQUEST', { query: QUERY, operationName: 5 }],
 ])('a POST request can get the code %s, which the guide names', async (code, body) => {
   const { post } = await createTestGateway();
   const response = await post(body);
