@@ -128,7 +128,14 @@ export async function createTestGateway(options: TestOptions = {}) {
     snapshots.refreshNow();
     await until(async () => ended('chains') > chains && ended('tokens') > tokens);
   }
-  if (options.hasListings) await query('{ chains { name } tokens { name } }');
+  if (options.hasListings) {
+    await query('{ chains { name } tokens { name } }');
+    // If the tokens came first, they are guarded again after the chains, and the token list is made only then.
+    await until(async () => {
+      const { chains, tokens } = snapshots.current();
+      return !chains || !tokens || tokens.history.tokenList !== undefined;
+    });
+  }
   return {
     gateway,
     snapshots,
