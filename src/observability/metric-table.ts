@@ -48,7 +48,7 @@ export const METRICS = {
   ),
   gateway_listings_stored: gauge(
     [],
-    'Whether the last write of each listing to SNAPSHOT_DIR succeeded (1). If not (0), a restart would find an older one or none. Absent until the first attempt, and without SNAPSHOT_DIR.',
+    'Whether the last write of each listing to SNAPSHOT_DIR succeeded (1). If not (0), also while it takes longer than 30 s, a restart would find an older one or none. Absent until the first attempt, and without SNAPSHOT_DIR.',
   ),
   gateway_held_back_rows: gauge(
     ['listing', 'fact'],

@@ -10,6 +10,8 @@ import type { StoredKind } from '../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
 const WARN_SLOW_MS = 3_000;
+/** A write that takes longer counts as failed until it ends: a network file system can stop answering (ms). */
+const WRITE_WITHIN_MS = 30_000;
 
 /**
  * If the directory cannot be used yet, this is logged, and each write tries again to create and to use it.
@@ -21,6 +23,7 @@ export async function openDiskStore(
   services: ServiceFingerprints,
   log: Logger,
   onStored?: (isStored: boolean) => void,
+  writeWithinMs = WRITE_WITHIN_MS,
 ): Promise<DiskStore> {
   // A directory that does not answer: a network file system that is down, or a path below /proc, which Node tries to
   // create without end.
@@ -49,17 +52,24 @@ export async function openDiskStore(
   const writeOf =
     <Row>(kind: StoredKind<Row>, fetched: Fetched<Row>, file: string) =>
     async (): Promise<void> => {
-      try {
-        await writeWhole(directory, file, await encodeListing(kind, fetched, services));
-        if (failing.delete(kind.name)) log.info({ file }, 'SNAPSHOT_DIR can be written again');
-      } catch (err) {
+      const fail = (err: unknown) => {
         log[failing.has(kind.name) ? 'debug' : 'warn'](
           { err, file },
           'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then a restart finds an older listing or none',
         );
         failing.add(kind.name);
+        onStored?.(false);
+      };
+      const late = setTimeout(fail, writeWithinMs, new Error('The directory does not answer')).unref();
+      try {
+        await writeWhole(directory, file, await encodeListing(kind, fetched, services));
+        if (failing.delete(kind.name)) log.info({ file }, 'SNAPSHOT_DIR can be written again');
+        onStored?.(failing.size === 0);
+      } catch (err) {
+        fail(err);
+      } finally {
+        clearTimeout(late);
       }
-      onStored?.(failing.size === 0);
     };
 
   /** Does nothing if a newer listing was written in place of an older one. */

@@ -149,6 +149,21 @@ it('a listing that cannot be written is logged and shown, although the other one
   expect(told().at(-1)?.msg).toBe('SNAPSHOT_DIR can be written again');
 });
 
+it('a write that does not end in time is logged and shown as failed, until it ends', async () => {
+  const { log, logged } = await createTestLog();
+  const stored: boolean[] = [];
+  const onStored = (isStored: boolean) => void stored.push(isStored);
+  const store = await openDiskStore(temporaryDirectory(), { v1: 'mark' }, log, onStored, 0);
+  // To encode many rows takes some milliseconds.
+  const rows = Array.from({ length: 5_000 }, (_, nth) => tokenRow('a', `0x${nth + 1}`));
+  await store.write(TOKENS, await TOKENS.parse(rows, { source: 'v1', takenAt: 1 }));
+  expect(stored).toEqual([false, true]);
+  expect(logged.map(({ level, err }) => [level, (err as Error | undefined)?.message])).toEqual([
+    ['warn', 'The directory does not answer'],
+    ['info', undefined],
+  ]);
+});
+
 it('while a write does not end, only the newest listing waits in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
