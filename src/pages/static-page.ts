@@ -1,7 +1,7 @@
 /** Makes pages from the files of their folders, and serves their files compressed once and with caching headers. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
@@ -85,14 +85,19 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+/** The folder of the styles that a style beside it imports. */
+const STYLES = 'styles';
+
 /** Reads the files of a page's folder that are served beside its document. */
 export function readPageFiles(folder: string): readonly PageFile[] {
   // Sorted, because the order decides the digest in the paths, and all gateways must serve the same paths.
   return readdirSync(folderOf(folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => TYPES[extname(name)] && extname(name) !== '.html')
+    .filter((name) => TYPES[extname(name)] && extname(name) !== '.html' && dirname(name) !== STYLES)
     .sort()
     .map((name) => {
-      const text = withoutComments(read(folder, name));
+      // Imported styles take the places of their imports: the browser then needs one request for all.
+      const whole = read(folder, name).replaceAll(/^@import "(.+)";\n/gm, (_, part) => read(folder, part));
+      const text = withoutComments(whole);
       return { name, content: name.endsWith('.css') ? compactStyle(text) : compactScript(text) };
     });
 }
