@@ -17,7 +17,7 @@ const SECOND = {
   /** The gateway with programs of others: a browser, client libraries, routers, npm. */
   integration: [
     'readme.test.ts',
-    'pages/picker/picker{,-code,-looks,-rows,-sizes,-states}.test.ts',
+    'pages/picker/picker{,-choices,-code,-looks,-rows,-sizes,-states}.test.ts',
     'pages/playground.test.ts',
     'pages/trusted-pages.test.ts',
     'clients/*.test.ts',
