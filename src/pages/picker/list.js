@@ -205,12 +205,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     group.element.hidden = false;
     // Shows the chosen row, unless the person has scrolled. On a phone only the page scrolls: this does nothing.
     const chosen = made.find(({ token }) => token.id === scopeShown.chosenId)?.element;
-    // Above it are two rows, or the heading of the second group and one row.
-    if (chosen && !list.scrollTop)
+    // Above it are two rows. A token that cannot be reached is left where it is: the first group has those to choose.
+    if (chosen && !group.isOther && !list.scrollTop)
       list.scrollTop =
-        chosen.getBoundingClientRect().top -
-        list.getBoundingClientRect().top -
-        (group.isOther ? 1.7 : 2) * chosen.offsetHeight;
+        chosen.getBoundingClientRect().top - list.getBoundingClientRect().top - 2 * chosen.offsetHeight;
     return true;
   }
 

@@ -73,9 +73,9 @@ const list = createList({
     chain = '';
     if (side === 'from') list.clear();
     isRoute = side === 'to' || undefined;
-    if (side === 'to' && !hasMouse) {
-      // Closes the keyboard, and shows both slots.
-      box.blur();
+    if (!hasMouse) {
+      // Closes the keyboard after the last choice, and shows both slots.
+      if (side === 'to') box.blur();
       scrollTo(0, 0);
     }
     side = 'to';
@@ -185,20 +185,20 @@ function showSlots() {
 
 /** Shows the chosen tokens with identifiers to copy, and the recent choices until both are chosen. */
 function showPair() {
-  const place = byId('pair');
   const { from, to } = chosen;
-  const isDone = from.token && to.token;
-  const parts = [
-    ...(from.token ? summaryOf(from.token, to.token, isRoute) : []),
-    ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
-    // The line “To” is there before its token is chosen: otherwise the panel below would move.
-    ...(from.token && !to.token
-      ? [make('span', { class: 'label' }, LABELS.to), make('span', { class: 'label none' }, 'not chosen yet')]
-      : []),
-    ...(isDone ? [] : recentChoices()),
-  ];
-  place.replaceChildren(...parts);
-  place.hidden = parts.length === 0;
+  byId('pair').replaceChildren(
+    ...(from.token
+      ? summaryOf(from.token, to.token, isRoute)
+      : [make('p', { class: 'label' }, 'Choose two tokens to see whether there is a route.')]),
+    ...SIDES.flatMap((one) => {
+      const { token } = chosen[one];
+      if (token) return identifiersOf(LABELS[one], token);
+      // The line is there before its token is chosen: otherwise the panel below would move.
+      const none = make('span', { class: 'label none' }, 'not chosen yet');
+      return [make('span', { class: 'label' }, LABELS[one]), none];
+    }),
+    ...(from.token && to.token ? [] : recentChoices()),
+  );
 }
 
 function recentChoices() {

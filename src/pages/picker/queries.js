@@ -45,7 +45,9 @@ export const TOKENS_BY_KEY = `query TokensByKey($keys: [TokenKey!]!) {
 
 /** Two tokens, and the route between them: it has a node if the second token can be reached from the first one. */
 export const ROUTE = `query Route($from: TokenKey!, $toChain: String!, $toAddress: String!) {
-  tokensByKey(keys: [$from, { chainKey: $toChain, address: $toAddress }]) {
+  tokensByKey(
+    keys: [$from, { chainKey: $toChain, address: $toAddress }]
+  ) {
     ${ROW}
   }
   route: tokenSearch(

@@ -72,10 +72,13 @@ it('the picker is one page whose files and imports are all served', async () => 
   expect([...seen]).toEqual(expect.arrayContaining(scripts.map((name) => `${base}${name}`)));
 });
 
-it('a style is served in one line, with its texts as they are', async () => {
+it('the styles are served as one, in one line, with their texts as they are', async () => {
   const [path = ''] = /\/picker\/[^"]+\.css/.exec((await getAsBrowser(address, '/')).body.toString()) ?? [];
   const served = (await getAsBrowser(address, path)).body.toString();
-  const written = readFileSync(new URL('style.css', PAGE), 'utf8').replaceAll(/\/\*.*?\*\//gs, '');
+  const imports = readFileSync(new URL('style.css', PAGE), 'utf8').matchAll(/^@import "(.+)";$/gm);
+  const parts = Array.from(imports, ([, part = '']) => readFileSync(new URL(part, PAGE), 'utf8'));
+  expect(parts).toHaveLength(readdirSync(new URL('styles', PAGE)).length);
+  const written = parts.join('').replaceAll(/\/\*.*?\*\//gs, '');
   const texts = (style: string) => style.match(/"[^"]*"/g);
   expect(texts(served)).toContain('"{ } "');
   expect([texts(served), served.trim().split('\n')]).toEqual([texts(written), [expect.anything()]]);

@@ -169,7 +169,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await page.waitForTimeout(700);
     await rows.first().tap();
     await says(page.locator('#from .what'), /on Ethereum$/);
-    // The slots name the choice: the bar shows only warnings.
+    // The slots name the choice, and are in view; the bar shows only warnings.
+    await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
     expect(await pair.isVisible()).toBe(false);
     // The keyboard of the phone would hide the bar.
     expect(await hasFocus(search)).toBe(false);

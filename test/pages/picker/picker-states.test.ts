@@ -19,6 +19,8 @@ import {
 } from './open-picker.js';
 
 const USDC_ON_ARBITRUM = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831';
+/** A link to tokens without a route between them. */
+const UNREACHABLE = `/?token=base:${USDC_ON_BASE}&to=base:0x${'e'.repeat(40)}`;
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
@@ -415,6 +417,20 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(new Set(borders)).toEqual(new Set(['1px']));
     expect(await smallTargets(page)).toEqual([]);
     expect([await search.isVisible(), await others.count()]).toEqual([true, 1]);
+  });
+
+  it('the panel does not move while both tokens are chosen, and the list begins with tokens that can be reached', async () => {
+    const { page, rows } = await open();
+    const panel = page.locator('#panel');
+    await rows.first().waitFor();
+    const places = [await panel.boundingBox()];
+    await rows.first().click();
+    await says(page.locator('#pair'), /can be moved/);
+    places.push(await panel.boundingBox());
+    await page.goto(demo.address + UNREACHABLE);
+    await says(page.locator('#pair'), /no route/);
+    expect(places[1]).toEqual(places[0]);
+    expect(await page.locator('#tokens').evaluate((list) => list.scrollTop)).toBe(0);
   });
 
   it('the panel does not move when the page learns that a route is listed', async () => {
