@@ -131,10 +131,11 @@ export async function createTestGateway(options: TestOptions = {}) {
   if (options.hasListings) {
     await query('{ chains { name } tokens { name } }');
     // If the tokens came first, they are guarded again after the chains, and the token list is made only then.
-    await until(async () => {
+    const isWhole = () => {
       const { chains, tokens } = snapshots.current();
       return !chains || !tokens || tokens.history.tokenList !== undefined;
-    });
+    };
+    while (!isWhole()) await sleep(1);
   }
   return {
     gateway,
