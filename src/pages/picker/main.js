@@ -126,20 +126,20 @@ function swap() {
 }
 
 /** The panel shows the query for both chosen tokens and their route: a transfer needs it. */
-const showRoute = () => checkRoute(panel.show);
+const showRoute = () => checkRoute({ onAnswered: panel.show });
 
 /**
  * Finds out whether there is a route from the source to the destination. A route back does not imply one.
  *
- * @param {(answered: import('./graph.js').Answered) => void} [onAnswered]
+ * @param {Parameters<typeof ask>[2]} [options]
  */
-async function checkRoute(onAnswered) {
+async function checkRoute(options) {
   routeAt = Date.now();
   const { from, to } = chosen;
   if (!from.token || !to.token) return;
   const { chainKey, address, id } = to.token;
   const variables = { from: keyOf(from.token), toChain: chainKey, toAddress: address };
-  const { route } = await ask(ROUTE, variables, { onAnswered }).catch(() => ({}));
+  const { route } = await ask(ROUTE, variables, options).catch(() => ({}));
   if (from !== chosen.from || to !== chosen.to) return;
   // After a failure the next poll asks again.
   if (!route) routeAt = 0;
