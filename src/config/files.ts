@@ -38,7 +38,7 @@ export function listingRulesFile(path: string): string {
   }
 }
 
-/** Many times the length of any URL or list of headers. */
+/** The largest file with the value of a setting: many times the length of any URL or list of headers. */
 const MAX_SECRET_BYTES = 65_536;
 
 /** The variable that names the file with the value of a setting, such as `REDIS_URL_FILE`. */

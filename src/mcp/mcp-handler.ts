@@ -17,7 +17,7 @@ import { INSTRUCTIONS, TOOLS } from './tools.js';
 
 interface McpOptions extends Config {
   readonly schema: GraphQLSchema;
-  /** Makes the schema as text, for the tool `query`. */
+  /** Makes the schema as text, for the description of the tool `query`. */
   readonly sdl: () => string;
   readonly log: Logger;
 }

@@ -44,7 +44,7 @@ export function createSources(intervalMs: number, parts: RouteParts) {
 
   /**
    * Of the bridgeable tokens that are due, finds the one whose last request was the longest ago. A failed request is
-   * repeated before the interval is over: once, or after "gone" each time.
+   * repeated once before the interval is over; after "gone", each failed one is.
    */
   function nextOf(bridgeable: readonly (readonly [key: string, token: Token])[]): Token | undefined {
     const now = Date.now();

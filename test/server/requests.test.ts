@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
 import { stopClock } from '../support/clock.js';
-import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, late, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { openRaw, postOf } from '../support/raw-http.js';
 import { withBrokenRoutes } from '../support/test-gateway.js';
 import { type Asked, FRESH, startServer, type TestServer } from '../support/test-server.js';
@@ -228,6 +228,14 @@ it.each([
   for (const each of asked) await server.ask(each);
   // The second refusal of a client is logged only in the next second.
   await expect.poll(() => linesOf(server)).toHaveLength(count);
+});
+
+it('LOG_REQUESTS=errors also logs a request that takes a second', async () => {
+  const upstream = await startFakeUpstream();
+  upstream.plan('chains', late(1_000, json({ chains: [chainRow('base')] })));
+  const server = await startServer({ upstream, config: { ...FRESH, logRequests: 'errors' } });
+  for (let times = 0; times < 2; times++) await server.ask(NAMED);
+  await expect.poll(() => linesOf(server)).toMatchObject([{ operation: 'Named', status: 200 }]);
 });
 
 it('clients cannot fill the log with refused requests: each code or status has one line a second, with their number', async () => {
