@@ -72,12 +72,8 @@ export function createResponseHeaders(corsOrigins: CorsOrigins) {
  * Node sends only the last of these values.
  */
 function joined(headers: readonly string[]): string[] {
-  const values = new Map<string, string>();
-  for (let nth = 0; nth < headers.length; nth += 2) {
-    const [name = '', value = ''] = headers.slice(nth, nth + 2);
-    const before = values.get(name);
-    values.set(name, before === undefined ? value : `${before}, ${value}`);
-  }
+  const values = new Headers();
+  for (let nth = 0; nth < headers.length; nth += 2) values.append(headers[nth] ?? '', headers[nth + 1] ?? '');
   return [...values].flat();
 }
 
