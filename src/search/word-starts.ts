@@ -38,25 +38,30 @@ export async function createWordStarts<Item>(
     itemsBefore[words.length] = items.length;
   });
 
-  function firstFrom(start: number, isBehind: (word: string) => boolean): number {
-    return start + firstIndex(words.length - start, (nth) => isBehind(words[start + nth] ?? ''));
+  /** The first word at or after `start` that `isBehind` accepts. Steps double, because it is usually near. */
+  function nextFrom(start: number, isBehind: (word: string) => boolean): number {
+    let step = 1;
+    while (start + step < words.length && !isBehind(words[start + step] ?? '')) step *= 2;
+    const from = start + (step >> 1);
+    return from + firstIndex(Math.min(step, words.length - from), (nth) => isBehind(words[from + nth] ?? ''));
   }
 
   return {
     /** The items of the words that begin with these letters, in groups that match equally well; items can repeat. */
     find(letters: string): readonly { readonly match: Match; readonly items: readonly Item[] }[] {
-      if (letters === '') return [];
-      return MATCHES.flatMap(([mark, whole, start]) => {
+      const groups: { readonly match: Match; readonly items: readonly Item[] }[] = [];
+      for (const [mark, whole, start] of letters === '' ? [] : MATCHES) {
         const wanted = mark + letters;
-        const first = firstFrom(0, (word) => word >= wanted);
+        const first = firstIndex(words.length, (nth) => (words[nth] ?? '') >= wanted);
         const middle = words[first] === wanted ? first + 1 : first;
-        const end = firstFrom(middle, (word) => !word.startsWith(wanted));
-        const found = [
-          { match: whole, items: items.slice(itemsBefore[first], itemsBefore[middle]) },
-          { match: start, items: items.slice(itemsBefore[middle], itemsBefore[end]) },
-        ];
-        return found.filter((group) => group.items.length > 0);
-      });
+        const end = nextFrom(middle, (word) => !word.startsWith(wanted));
+        const add = (match: Match, from: number, to: number) => {
+          if (from < to) groups.push({ match, items: items.slice(itemsBefore[from], itemsBefore[to]) });
+        };
+        add(whole, first, middle);
+        add(start, middle, end);
+      }
+      return groups;
     },
   };
 }
