@@ -80,16 +80,20 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     const url = addressOf(base, request);
     const { path, lane, clients = UNKNOWN_CLIENT } = request;
     const maxFailures = clients.isForSweepOnly ? 0 : options.upstreamRetries;
+    let failure: UpstreamError | undefined;
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: lane === 'listings' && failures === 0, clients } as const;
-      await admit(admitted);
+      await admit(admitted).catch((refusal: unknown) => {
+        // Why the first attempt failed says more than why its retry was not sent.
+        throw failure ?? refusal;
+      });
       try {
         return await backoff.run(admitted, () => attempt(path, url));
       } catch (thrown) {
-        const error = asUpstreamError(thrown);
-        const pauseMs = retryDelay(failures, error);
-        if (closing.signal.aborted || failures >= maxFailures || pauseMs === undefined) throw error;
+        failure = asUpstreamError(thrown);
+        const pauseMs = retryDelay(failures, failure);
+        if (closing.signal.aborted || failures >= maxFailures || pauseMs === undefined) throw failure;
         await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {
           throw stoppingError();
         });

@@ -122,6 +122,14 @@ it('the breaker sends only the probe while it is in progress, and answers other 
   expect(await tried).toBeUndefined();
 });
 
+it('if the breaker opens before a retry, the answer is the fault of the first attempt', async () => {
+  const { upstream, codeOfPair } = await serve({ upstreamRetries: 1 });
+  upstream.plan('tokens', forUrls([addressOf(0)], reset, status(403)));
+  const codes = await Promise.all([0, 1, 2, 3, 4].map(codeOfPair));
+  expect(codes).toEqual(['UPSTREAM_UNREACHABLE', ...allWith('UPSTREAM_STATUS', 4)]);
+  expect(upstream.routesAsked()).toHaveLength(5);
+});
+
 it('a breaker that is opened by listings stops routes, too, with the same code', async () => {
   // With a stopped clock, the listing sends no probe before the request for routes.
   const clock = stopClock();
