@@ -1,10 +1,10 @@
 /** Checks that rows agree: on CAIP-2 identifiers, on the decimals of native assets, and on prices. */
 import { NATIVE_PLACEHOLDER, tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
-import { groupBy, keyedRows } from '../domain/keyed-rows.js';
+import { append, groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
 import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/listing-memory.js';
-import { yieldThen } from '../scheduling/steps.js';
+import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
 import { heldByKey } from './known-rows.js';
@@ -146,14 +146,20 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
   }
 
   const keyed = await yieldThen(() => keyedRows(listing.rows, TOKENS.keyOf));
-  const rows = await yieldThen(() => Array.from(keyed, ([key, token]) => guarded(key, token)));
+  const rows: Token[] = [];
+  /** The symbols of the listed prices that are not doubted. */
+  const priced = new Set<string>();
+  await forEachInSteps(keyed, ([key, token]) => {
+    const row = guarded(key, token);
+    rows.push(row);
+    if (row.price) priced.add(row.symbol.toLowerCase());
+  });
   // The last price of a removed row is remembered, too: the row can be listed again.
   for (const { row } of listing.guard.gone) {
     const key = TOKENS.keyOf(row);
     const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
     if (last !== null) prices.push({ key, before: last, usd: null, since: takenAt });
   }
-  const priced = new Set(rows.map(({ symbol, price }) => price && symbol.toLowerCase()));
   // While all listed prices of a symbol are doubted, all prices of the symbol in routes are doubted, too.
   const forRoutes = new Map(
     Array.from(medians, ([symbol, each]) => [symbol, priced.has(symbol) ? each : NONE_NEAR]),
@@ -191,10 +197,12 @@ export function isFarFrom(one: number, other: number): boolean {
  * so each is compared with the other. Tokens with an empty symbol are left out, because they have nothing in common.
  */
 export function mediansBySymbol(tokens: readonly Token[]): NonNullable<Fetched<Token>['medians']> {
-  const priced = tokens.filter(({ price, symbol }) => price !== null && symbol.trim() !== '');
+  const bySymbol = new Map<string, number[]>();
+  for (const { price, symbol } of tokens)
+    if (price && symbol.trim() !== '') append(bySymbol, symbol.toLowerCase(), price.usd);
   return new Map(
-    [...groupBy(priced, ({ symbol }) => symbol.toLowerCase())].map(([symbol, ofSymbol]) => {
-      const sorted = Float64Array.from(ofSymbol, ({ price }) => price?.usd ?? 0).sort();
+    Array.from(bySymbol, ([symbol, prices]) => {
+      const sorted = Float64Array.from(prices).sort();
       const last = sorted.length - 1;
       return [symbol, [sorted[last >> 1] ?? 0, sorted[(last + 1) >> 1] ?? 0]];
     }),

@@ -4,6 +4,7 @@
  * memory of the guard is stored with the served listing.
  */
 
+import { keyedRows } from '../domain/keyed-rows.js';
 import type { Fetched, ListingRow } from '../domain/listing.js';
 import { EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
@@ -77,7 +78,7 @@ export function heldBackIn<Row extends ListingRow>(
 ) {
   const { keyOf } = kind;
   const facts = served.flatMap((row) => row.heldBack.map((each) => ({ row, ...each })));
-  const listed = new Set(rows.map(keyOf));
+  const listed = keyedRows(rows, keyOf);
   const replacementKeys = new Set(
     facts.map(({ fact, row, upstream }) => fact === 'address' && keyOf({ ...row, address: upstream })),
   );

@@ -77,11 +77,12 @@ async function createSnapshot<Row>(
 ): Promise<Snapshot<Row>> {
   const { rows, takenAt } = fetched;
   const { priceOf } = kind;
-  const contents = await yieldThen(() => rows.map(kind.contentOf));
+  const contents: string[] = [];
+  await forEachInSteps(rows, (row) => contents.push(kind.contentOf(row)));
   const rowsDigest = await yieldThen(() => textDigest(contents.join('\n')));
   const changes = await nextChangeLog(kind, rows, contents, fetched.history?.changes, before);
   const history = { changes };
-  const digest = priceOf ? digestOf([rowsDigest, rows.map(priceOf)]) : rowsDigest;
+  const digest = await yieldThen(() => (priceOf ? digestOf([rowsDigest, rows.map(priceOf)]) : rowsDigest));
   return {
     ...fetched,
     rowsDigest,
