@@ -26,7 +26,14 @@ import {
 import { withLaterPeriods, withRestartedPeriods } from './periods.js';
 import { logHeldBackAndAccepted, logNewSnapshot, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
-import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
+import {
+  type BackOff,
+  type DiskStore,
+  MAX_CLOCK_DIFFERENCE_MS,
+  type Peers,
+  type RefreshLease,
+  type SharedFailure,
+} from './stores.js';
 import { withHigherVersion } from './token-list-state.js';
 
 /** The metrics of listings and routes. */
@@ -116,9 +123,16 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return refreshing;
   }
 
+  /** Corrects `newestAt` if the clock was set back: else the listings of peers would seem older for hours. */
+  function newestByPresentClock(): number {
+    const now = Date.now();
+    if (snapshot && newestAt > now + MAX_CLOCK_DIFFERENCE_MS) newestAt = now - snapshot.ageAt(now);
+    return newestAt;
+  }
+
   async function runRefresh(): Promise<Indexed> {
     if (!guarded) await earlierGateways.readRows();
-    const leased = await peers.lease(name, kind, newestAt);
+    const leased = await peers.lease(name, kind, newestByPresentClock());
     if (leased.is === 'too early') throw backOff(leased);
     try {
       if (leased.is === 'fetched') return await accept('peer', leased.fetched);
@@ -150,7 +164,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   async function acceptNew(origin: SnapshotOrigin, fetched: Fetched<Row>): Promise<Indexed> {
     const [served, last] = [guarded, snapshot];
     if (last && isOlder(fetched, last.ageAt)) return keep(last, fetched);
-    if (last && origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return last;
+    if (last && origin !== 'upstream' && sentAtOf(fetched) <= newestByPresentClock()) return last;
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
     newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
@@ -343,7 +357,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** Serves the newest listing of peers, if there is one that is not known yet. */
   async function adoptNewest(): Promise<void> {
     try {
-      const fetched = await peers.newest(name, kind, newestAt);
+      const fetched = await peers.newest(name, kind, newestByPresentClock());
       if (fetched) await accept('peer', fetched);
     } catch (error) {
       onError(error);

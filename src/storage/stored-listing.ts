@@ -5,14 +5,13 @@ import type { ServiceFingerprints } from '../domain/digests.js';
 import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js';
 import { type GuardMemory, guardMemoryForm, type HeldRow, historyForm } from '../domain/listing-memory.js';
 import { yieldThen } from '../scheduling/steps.js';
+import { MAX_CLOCK_DIFFERENCE_MS } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
 /** The number of the format of stored listings. It changes when older and newer gateways cannot read each other's form. */
 export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
 const MAX_LINE = 200;
-/** A listing from further in the future is refused. The clocks of machines may differ by this time. */
-const MAX_EARLY_MS = 60_000;
 
 const content = v.object({
   name: v.string(),
@@ -70,7 +69,7 @@ export async function decodeListing<Row>(
   if (name !== kind.name) throw new Error(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
   if (services && service !== services[source]) throw new Error('it is of another upstream');
   const earlyMs = sentAtOf(output) - now;
-  if (services && earlyMs > MAX_EARLY_MS)
+  if (services && earlyMs > MAX_CLOCK_DIFFERENCE_MS)
     throw new Error(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
   // Without `services`, a time in the future is corrected: a wrong clock does not make the facts wrong.
   const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };

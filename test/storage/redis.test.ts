@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSharedRateLimiter } from '../../src/storage/redis/limits.js';
 import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { stopClock, stopClocks, stopDate, until } from '../support/clock.js';
+import { HOUR, stopClock, stopClocks, stopDate, until } from '../support/clock.js';
 import {
   type Answer,
   first,
@@ -156,6 +156,18 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       await expect.poll(sourcesOfBoth).toEqual(['value-transfer', 'value-transfer']);
     }
     expect(upstream.count('chains')).toBe(2);
+  });
+
+  it('a gateway whose clock was hours ahead shares again as soon as the clock is corrected', async () => {
+    const date = stopDate();
+    date.advance(6 * HOUR);
+    const { upstream, gateways, join } = await startPeers(1, { config: { tokensFreshMs: 600_000 } });
+    const [corrected] = gateways as [TestGateway];
+    await expect.poll(() => refreshes([corrected], 'tokens', 'upstream')).toBe(1);
+    date.setBack(6 * HOUR);
+    await join();
+    await expect.poll(() => refreshes([corrected], 'tokens', 'peer')).toBe(1);
+    expect(upstream.count('tokens')).toBe(2);
   });
 
   it('gateways do not share with gateways of another upstream or another format', async () => {
