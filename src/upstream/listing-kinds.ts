@@ -103,7 +103,10 @@ export interface ListingKind<Row> {
     sourceAndAge: SourceAndAge,
     form?: v.GenericSchema | undefined,
   ) => Promise<Fetched<Row>>;
-  /** The content of the row as text: equal for rows that differ only in their prices. */
+  /**
+   * The content of the row as text: equal for rows that differ only in their prices. Null members are left out, so that a
+   * field that a later version adds does not change rows without a value: clients would get all rows as changed.
+   */
   readonly contentOf: (row: Row) => string;
   /** @param value has the form in which it is shown */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
@@ -122,13 +125,15 @@ export interface ListingKind<Row> {
   readonly claimOf: (row: Row) => string | undefined;
 }
 
+const withoutNull = (_member: string, value: unknown) => value ?? undefined;
+
 export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: (rows, sourceAndAge, form = chainRow) =>
     parseRows(CHAINS, form as typeof chainRow, chainFrom, rows, sourceAndAge),
   // The key of a parsed row is already in lower case. The key of a row that cannot be read may have upper case.
   keyOf: ({ chainKey }) => foldChainKey(chainKey),
-  contentOf: (chain) => JSON.stringify(chain),
+  contentOf: (chain) => JSON.stringify(chain, withoutNull),
   guarded: CHAIN_FACTS,
   withFact(chain, fact, value) {
     if (fact === 'chainId') return { ...chain, chainId: Number(value) };
@@ -160,7 +165,7 @@ export const TOKENS: ListingKind<Token> = {
     return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge);
   },
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
-  contentOf: ({ price, ...rest }) => JSON.stringify(rest),
+  contentOf: ({ price, ...rest }) => JSON.stringify(rest, withoutNull),
   guarded: TOKEN_FACTS,
   withFact(token, fact, value) {
     if (fact === 'decimals') return { ...token, decimals: Number(value) };

@@ -4,7 +4,7 @@
  * that reject the whole row are in `rows.test.ts`.
  */
 import { expect, it } from 'vitest';
-import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor, startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
@@ -98,4 +98,15 @@ it.each(
   const { query } = await createTestGateway({ upstream, config: { upstreamProfile } });
   const { data } = await query<{ tokens: Record<string, unknown>[] }>(`{ tokens { ${selection} } }`);
   expect(cases.map(([sent], nth) => [sent, data?.tokens[nth]?.[field]])).toEqual(cases);
+});
+
+it('a field without a value that a later version adds does not count as a change of the row', async () => {
+  const [token] = await parsed({});
+  const { rows } = await CHAINS.parse([chainRow('a')], { source: 'v1', takenAt: 0 });
+  for (const value of [null, 'new']) {
+    const isChanged = value !== null;
+    const [laterToken, laterChain] = [token, rows[0]].map((row) => ({ ...row, added: value }));
+    expect(TOKENS.contentOf(laterToken as never) !== TOKENS.contentOf(token as never)).toBe(isChanged);
+    expect(CHAINS.contentOf(laterChain as never) !== CHAINS.contentOf(rows[0] as never)).toBe(isChanged);
+  }
 });
