@@ -24,6 +24,9 @@ export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
 export interface ServiceForm {
   /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
+  /** The field of a token that says whether it can be moved; and the name of this field in the other service. */
+  readonly flag: string;
+  readonly flagOfOther: string;
   readonly isPaged: boolean;
   /** @throws GatewayError BAD_USER_INPUT for a request that the service does not support */
   readonly routeQuery: (request: RouteRequest) => NonNullable<UpstreamRequest['query']>;
@@ -35,7 +38,7 @@ const MAX_PAGES = 100;
 const MAX_TOKEN_LENGTH = 8_192;
 
 export function createRestService(
-  { forms, isPaged, routeQuery }: ServiceForm,
+  { forms, flag, flagOfOther, isPaged, routeQuery }: ServiceForm,
   { http, source, upstreamMaxBytes: maxBytes, metrics, log }: ServiceOptions,
 ): Service {
   const watchFields = createFieldWatch(metrics, log);
@@ -65,8 +68,10 @@ export function createRestService(
         const counts = { listing: name, pages: followed.size + 1, rows: rows.length };
         log.warn(counts, 'The upstream named a page for the second time: the pages so far are used');
       }
-      if (nextToken === undefined || isRepeated)
+      if (nextToken === undefined || isRepeated) {
+        checkFlag(name, rows);
         return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
+      }
       followed.add(nextToken);
       if (followed.size >= MAX_PAGES)
         throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
@@ -77,6 +82,14 @@ export function createRestService(
       if (bytes > maxBytes)
         throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
     }
+  }
+
+  /** Rejects tokens in the form of the other service: without this, all of them would be served as not bridgeable. */
+  function checkFlag(name: string, rows: readonly unknown[]): void {
+    const isOfOther = (row: unknown) => has(row, flagOfOther) && !has(row, flag);
+    if (rows.length === 0 || !rows.every(isOfOther)) return;
+    const advice = 'check UPSTREAM_PROFILE and the address of the service';
+    throw malformed(`expected "${flag}" in the rows of "${name}", got "${flagOfOther}": ${advice}`);
   }
 
   return {
@@ -119,6 +132,8 @@ function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${describeType(rows)}`);
   return rows;
 }
+
+const has = (row: unknown, field: string) => typeof row === 'object' && row !== null && field in row;
 
 function nextTokenOf(json: unknown): string | undefined {
   const { pagination } = json as { readonly pagination?: unknown };

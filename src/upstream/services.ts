@@ -11,12 +11,16 @@ import { createRestService, type FieldWatchMetrics, type ServiceForm } from './s
 const SERVICES = {
   v1: {
     forms: {},
+    flag: 'isBridgeable',
+    flagOfOther: 'isSupported',
     isPaged: false,
     routeQuery: ({ srcChainKey, srcToken }) => ({ srcChainKey, srcToken }),
   },
   /** The successor of v1. */
   'value-transfer': {
     forms: { tokens: valueTransferToken },
+    flag: 'isSupported',
+    flagOfOther: 'isBridgeable',
     isPaged: true,
     routeQuery({ srcChainKey, srcToken }) {
       const message =

@@ -71,6 +71,22 @@ it('rows of tokens without isSupported are served as not bridgeable', async () =
   expect(data?.tokens).toEqual([{ isBridgeable: false }, { isBridgeable: false }]);
 });
 
+it.each([
+  ['value-transfer', 'isSupported', 'isBridgeable', tokenRow],
+  ['v1', 'isBridgeable', 'isSupported', token],
+] as const)(
+  "with the profile %s, tokens with the other service's flag are refused",
+  async (upstreamProfile, expected, got, row) => {
+    const { query } = await serve({ tokens: [row('a', '0x1'), row('a', '0x2')] }, { upstreamProfile });
+    const { errors } = await query(TOKENS);
+    expect(errors?.map(({ message }) => message)).toEqual([
+      expect.stringContaining(
+        `expected "${expected}" in the rows of "tokens", got "${got}": check UPSTREAM_PROFILE`,
+      ),
+    ]);
+  },
+);
+
 it.each<[string, unknown, RegExp]>([
   ['isSupported "true"', token('a', '0x2', { isSupported: 'true' }), /^tokens\[1\]: isSupported/],
   ['the same token', token('a', '0x1', { name: 'B' }), /^tokens\[1\]: duplicate of tokens\[0\]$/],
