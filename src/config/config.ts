@@ -184,10 +184,11 @@ export const SETTING_GROUPS = Object.entries({
   'Limits on clients': CLIENT_LIMITS,
 }).map(([title, group]) => ({
   title,
-  settings: Object.entries<Setting<unknown>>(group).map(([key, { fallback, meaning }]) => {
+  settings: Object.entries<Setting<unknown>>(group).map(([key, { fallback, parse, meaning }]) => {
     const isShown = Array.isArray(fallback) || typeof fallback !== 'object';
     const shownDefault = isShown ? String(fallback ?? '') : '';
-    return { name: variableOf(key), shownDefault, meaning };
+    const range = parse.range ? ` Allowed: ${parse.range}.` : '';
+    return { name: variableOf(key), shownDefault, meaning: meaning + range };
   }),
 }));
 

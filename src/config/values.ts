@@ -4,7 +4,11 @@ import proxyaddr from 'proxy-addr';
 import { shown } from '../domain/text-limits.js';
 
 /** Throws a SettingError on an invalid value. */
-export type Parse<Value> = (text: string) => Value;
+export interface Parse<Value> {
+  (text: string): Value;
+  /** The allowed values, for the guide. */
+  readonly range?: string;
+}
 
 export class SettingError extends Error {
   /** @param actual a description, if the text can hold a secret; otherwise the text itself, quoted */
@@ -14,11 +18,12 @@ export class SettingError extends Error {
 }
 
 export function integer(min: number, max: number): Parse<number> {
-  return (text) => {
+  const parse = (text: string) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
     throw new SettingError(`a whole number from ${min} to ${max}`, text);
   };
+  return Object.assign(parse, { range: `${min} to ${max.toLocaleString('en-US')}` });
 }
 
 /** A time in milliseconds, up to ten years; infinite for `never`. */

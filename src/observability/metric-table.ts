@@ -84,11 +84,11 @@ export const METRICS = {
   ),
   gateway_upstream_breaker_state: gauge(
     ['upstream', 'state'],
-    'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
+    'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it. States: closed; open (nothing is requested); half-open (one listing is requested as a trial).',
   ),
   gateway_upstream_route_breaker_state: gauge(
     ['upstream', 'tokens', 'state'],
-    'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, routes are requested only as probes; listings are requested as before.',
+    'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. States: closed; open (no routes are requested); half-open (one request is sent as a trial). Listings are requested in each state.',
   ),
   gateway_upstream_changeovers_total: counter(
     ['from', 'to'],

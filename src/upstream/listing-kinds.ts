@@ -71,7 +71,7 @@ const tokenEntries = {
     v.nullable(v.object({ usd: v.pipe(v.number(), v.gtValue(0), v.maxValue(MAX_PRICE_USD)) })),
     null,
   ),
-  logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
+  logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(safeUrlOf)), null),
 };
 
 type TokenForm = v.GenericSchema<
@@ -278,23 +278,23 @@ export function shortened(text: string, maxLength = 200): string {
   return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
 }
 
-/** The longest address of a picture, in UTF-16 code units: a common limit on URLs. */
-const MAX_LOGO_URL = 2048;
+/** The longest URL, in UTF-16 code units: a common limit. */
+const MAX_URL = 2048;
 /** Characters that end an attribute, a tag or an address in a style sheet, and invisible ones. */
 const MARKUP = /[\s<>"'`\\^{|}\p{Cc}\p{Cf}]/u;
-/** A host name with a dot. IP addresses are refused: no picture needs one, and many lead into local networks. */
+/** A host name with a dot. IP addresses are refused: no public site needs one, and many lead into local networks. */
 const HOST_NAME = /\.[a-z][a-z0-9-]*$/;
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|lan|home|home\.arpa)$/;
 
-/** The address of a picture if it is safe for pages to load, and null otherwise. */
-function logoUrlOf(sent: unknown): string | null {
-  if (typeof sent !== 'string' || sent.length > MAX_LOGO_URL || MARKUP.test(sent)) return null;
+/** The URL if pages can load it safely, such as that of a picture; otherwise null. */
+function safeUrlOf(sent: unknown): string | null {
+  if (typeof sent !== 'string' || sent.length > MAX_URL || MARKUP.test(sent)) return null;
   if (!URL.canParse(sent)) return null;
   const { protocol, username, password, hostname, href } = new URL(sent);
   if (protocol !== 'https:' && protocol !== 'http:') return null;
   if (username !== '' || password !== '' || !isPublic(hostname)) return null;
-  return href.length <= MAX_LOGO_URL && !MARKUP.test(href) ? href : null;
+  return href.length <= MAX_URL && !MARKUP.test(href) ? href : null;
 }
 
 function isPublic(hostname: string): boolean {
