@@ -186,6 +186,23 @@ export function watchAddress(read) {
   });
 }
 
+// A press beside an open box only closes the box: the browser closes it before the click.
+let isBeside = false;
+addEventListener('pointerdown', ({ target }) => {
+  const isInside = target instanceof Element && target.closest(':popover-open, [popovertarget]');
+  isBeside = !isInside && document.querySelector(':popover-open') !== null;
+});
+addEventListener(
+  'click',
+  (event) => {
+    // A click by the keyboard has no `detail`.
+    if (!isBeside || !event.detail) return;
+    event.preventDefault();
+    event.stopPropagation();
+  },
+  true,
+);
+
 /** Tells people with screen readers what happened, also if it is the same again. @param {string} text */
 export function tell(text) {
   byId('said').textContent = text;
