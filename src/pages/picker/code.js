@@ -114,7 +114,8 @@ export function createCodePanel({ tab: first, onTab }) {
   copyButton.addEventListener('click', () => {
     // Without a clipboard, `copy` selects the text: open the sheet, so that the person sees it.
     if (!navigator.clipboard && toggle.checkVisibility()) open(true);
-    void copy(copyButton, code.textContent ?? '', code, nameCopy);
+    const note = tab === 'Query' && last ? `# Variables: ${escaped(JSON.stringify(last.variables))}\n` : '';
+    void copy(copyButton, note + code.textContent, code, nameCopy);
   });
   const shut = () => open(false);
   toggle.addEventListener('click', () => open(!side.classList.contains('open')));
@@ -145,7 +146,7 @@ export function createCodePanel({ tab: first, onTab }) {
     if (isOpen === side.classList.contains('open')) return;
     side.classList.toggle('open', isOpen);
     toggle.ariaExpanded = String(isOpen);
-    for (const behind of document.querySelectorAll('.skip, #menu, nav, main > .card'))
+    for (const behind of document.querySelectorAll('.skip, header, main > .card'))
       behind.toggleAttribute('inert', isOpen);
     // In the same place, so that a second press closes it.
     say(toggle, isOpen ? 'Close' : 'Code');

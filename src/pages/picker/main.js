@@ -100,10 +100,10 @@ function keyOf({ chainKey, address }) {
   return { chainKey, address };
 }
 
-/** Makes the search choose this side. The tokens for To depend on From. @param {Side} next */
-function turnTo(next) {
+/** Makes the search choose this side. The tokens for To depend on From. @param {Side} next @param {boolean} [isAgain] also if it is chosen already */
+function turnTo(next, isAgain) {
   if (next === 'to' && !chosen.from.token) list.warn('First choose a token for From.');
-  else if (next !== side) {
+  else if (isAgain || next !== side) {
     side = next;
     chain = box.value = '';
     list.clear();
@@ -111,6 +111,16 @@ function turnTo(next) {
     void list.find();
   }
   showSearch();
+}
+
+/** Takes back a choice. The choice for To depends on From. @param {Side} one */
+function clear(one) {
+  reads++;
+  chosen.to = {};
+  if (one === 'from') chosen.from = {};
+  isRoute = undefined;
+  tell(`${LABELS[one]}: no token.`);
+  turnTo(chosen.from.token ? one : 'from', true);
 }
 
 function swap() {
@@ -162,6 +172,7 @@ function showSlots() {
     const { key, token } = chosen[one];
     const slot = byId(one, HTMLButtonElement);
     slot.ariaPressed = String(one === side);
+    /** @type {HTMLElement} */ (slot.nextElementSibling).hidden = token === undefined;
     slot.replaceChildren(
       ...(token ? [glyph(token)] : []),
       make(
@@ -365,7 +376,11 @@ addEventListener('keydown', (event) => {
   box.focus();
   box.select();
 });
-for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
+for (const one of SIDES) {
+  const slot = byId(one);
+  slot.addEventListener('click', () => turnTo(one));
+  slot.nextElementSibling?.addEventListener('click', () => clear(one));
+}
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
 // On a touch screen the keyboard leaves little room: the header and the slots are scrolled away.
 box.addEventListener('focus', () => hasMouse || box.parentElement?.scrollIntoView());

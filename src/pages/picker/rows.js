@@ -227,13 +227,13 @@ export function summaryOf(from, to, isRoute) {
   );
   return [
     make('h2', {}, named(from), named(to, '→')),
-    // An empty line while that is unknown, so that the panel below does not move then.
+    // The line is there while that is unknown, so that the panel below does not move then.
     isRoute === false
       ? make('p', { class: 'warning' }, 'The service lists no route between them.')
       : make(
           'p',
           { class: isRoute ? 'label done' : 'label' },
-          isRoute ? 'This route is listed. A quote shows whether it works.' : '\xa0',
+          isRoute ? 'This route is listed. A quote shows whether it works.' : 'Asking for the route…',
         ),
     ...(from.decimals === to.decimals
       ? []

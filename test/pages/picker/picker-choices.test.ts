@@ -203,6 +203,31 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await says(toText, 'To · no route USDC on A');
   });
 
+  it('a choice can be taken back, and the title leads to the empty page', async () => {
+    const { page, found, search, fromText, toText } = await open(
+      `${FROM_USDC}&to=arbitrum:${USDC_ON_ARBITRUM}`,
+    );
+    const [none, chosen] = ['Choose a token on any chain', 'USDC on Arbitrum'];
+    await says(toText, `To ${chosen}`);
+    await page.getByRole('button', { name: 'Clear To' }).click();
+    await says(toText, `To ${none}`);
+    await says(found, '35 places for USDC');
+    expect([await hasFocus(search), new URL(page.url()).searchParams.has('to')]).toEqual([true, false]);
+    await page.goBack();
+    await says(toText, `To ${chosen}`);
+    // What can be chosen for To depends on From.
+    await page.getByRole('button', { name: 'Clear From' }).click();
+    await says(fromText, `From ${none}`);
+    await says(toText, `To ${none}`);
+    await says(found, /^\d+ tokens, \d+ can be moved$|^\d+ tokens can be moved$/);
+    expect(await page.getByRole('button', { name: /^Clear (From|To)$/ }).count()).toBe(0);
+    await page.goBack();
+    await says(toText, `To ${chosen}`);
+    await page.getByRole('link', { name: 'Chains and tokens' }).click();
+    await says(fromText, `From ${none}`);
+    expect(new URL(page.url()).search).toBe('');
+  });
+
   it('the picker asks again for a route that was listed, and says that a chosen token is not listed any more', async () => {
     const listings = {
       chains: ['a', 'b', 'c'].map((key) => chainRow(key, { name: key })),
