@@ -344,7 +344,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
 
     await page.goto(`${demo.address}/?q=usdc`);
     await says(found, /^89 tokens for “usdc”/);
-    const answerSearch = await holdRequests(page);
+    // The chips may not be loaded yet.
+    const answerSearch = await holdRequests(page, (body) => body.includes('eurc'));
     await search.fill('eurc');
     await search.press('Enter');
     await page.getByRole('radio', { name: 'Base', exact: true }).check({ force: true });
