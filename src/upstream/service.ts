@@ -24,21 +24,22 @@ export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
 export interface ServiceForm {
   /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
-  /** The field of a token that says whether it can be moved; and the name of this field in the other service. */
-  readonly flag: string;
-  readonly flagOfOther: string;
+  /** The field of a token that says whether it can be moved. */
+  readonly flag: (typeof FLAGS)[number];
   readonly isPaged: boolean;
   /** @throws GatewayError BAD_USER_INPUT for a request that the service does not support */
   readonly routeQuery: (request: RouteRequest) => NonNullable<UpstreamRequest['query']>;
 }
 
+/** The names of {@link ServiceForm.flag} in v1 and in its successor. */
+const FLAGS = ['isBridgeable', 'isSupported'] as const;
 /** An answer with more pages than this is rejected: every page could name a next page. */
 const MAX_PAGES = 100;
 /** A longer page token is refused: it becomes part of a URL, and servers usually accept URLs of about 8 kB. */
 const MAX_TOKEN_LENGTH = 8_192;
 
 export function createRestService(
-  { forms, flag, flagOfOther, isPaged, routeQuery }: ServiceForm,
+  { forms, flag, isPaged, routeQuery }: ServiceForm,
   { http, source, upstreamMaxBytes: maxBytes, metrics, log }: ServiceOptions,
 ): Service {
   const watchFields = createFieldWatch(metrics, log);
@@ -86,10 +87,11 @@ export function createRestService(
 
   /** Rejects tokens in the form of the other service: without this, all of them would be served as not bridgeable. */
   function checkFlag(name: string, rows: readonly unknown[]): void {
-    const isOfOther = (row: unknown) => has(row, flagOfOther) && !has(row, flag);
-    if (rows.length === 0 || !rows.every(isOfOther)) return;
+    const other = FLAGS.find(
+      (each) => rows.length > 0 && rows.every((row) => has(row, each) && !has(row, flag)),
+    );
     const advice = 'check UPSTREAM_PROFILE and the address of the service';
-    throw malformed(`expected "${flag}" in the rows of "${name}", got "${flagOfOther}": ${advice}`);
+    if (other) throw malformed(`expected "${flag}" in the rows of "${name}", got "${other}": ${advice}`);
   }
 
   return {

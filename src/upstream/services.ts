@@ -12,7 +12,6 @@ const SERVICES = {
   v1: {
     forms: {},
     flag: 'isBridgeable',
-    flagOfOther: 'isSupported',
     isPaged: false,
     routeQuery: ({ srcChainKey, srcToken }) => ({ srcChainKey, srcToken }),
   },
@@ -20,7 +19,6 @@ const SERVICES = {
   'value-transfer': {
     forms: { tokens: valueTransferToken },
     flag: 'isSupported',
-    flagOfOther: 'isBridgeable',
     isPaged: true,
     routeQuery({ srcChainKey, srcToken }) {
       const message =
