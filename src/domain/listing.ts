@@ -117,6 +117,9 @@ export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: Omit<SourceAndAge, 'sou
   return takenAt + upstreamAgeMs;
 }
 
+/** A shared listing from further in the future is refused (milliseconds). The clocks of machines may differ by this time. */
+export const MAX_CLOCK_DIFFERENCE_MS = 60_000;
+
 /** A parsed answer of the upstream: the rows that can be served, in the upstream's order, frozen. */
 export interface Fetched<Row> extends SourceAndAge {
   readonly rows: readonly Row[];

@@ -4,6 +4,7 @@ import {
   type Fetched,
   type GuardedFact,
   type ListingRow,
+  MAX_CLOCK_DIFFERENCE_MS,
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
@@ -26,14 +27,7 @@ import {
 import { withLaterPeriods, withRestartedPeriods } from './periods.js';
 import { logHeldBackAndAccepted, logNewSnapshot, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
-import {
-  type BackOff,
-  type DiskStore,
-  MAX_CLOCK_DIFFERENCE_MS,
-  type Peers,
-  type RefreshLease,
-  type SharedFailure,
-} from './stores.js';
+import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
 import { withHigherVersion } from './token-list-state.js';
 
 /** The metrics of listings and routes. */

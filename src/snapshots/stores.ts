@@ -6,9 +6,6 @@ import { UPSTREAM_ERROR_CODES } from '../domain/upstream-error.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { heldBackLossForm } from './listing-check.js';
 
-/** A listing from further in the future is refused (milliseconds). The clocks of machines may differ by this time. */
-export const MAX_CLOCK_DIFFERENCE_MS = 60_000;
-
 /** Stores the last good listings, so that they outlive the process. The methods never reject: failures are logged. */
 export interface DiskStore {
   /** The newest listing on disk that may be served. */

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/digests.js';
-import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js';
+import { type Fetched, MAX_CLOCK_DIFFERENCE_MS, type SourceAndAge, sentAtOf } from '../domain/listing.js';
 import { type GuardMemory, guardMemoryForm, type HeldRow, historyForm } from '../domain/listing-memory.js';
 import { yieldThen } from '../scheduling/steps.js';
-import { MAX_CLOCK_DIFFERENCE_MS } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
 /** The number of the format of stored listings. It changes when older and newer gateways cannot read each other's form. */
