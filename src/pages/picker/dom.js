@@ -197,6 +197,7 @@ addEventListener(
   (event) => {
     // A click by the keyboard has no `detail`.
     if (!isBeside || !event.detail) return;
+    isBeside = false;
     event.preventDefault();
     event.stopPropagation();
   },

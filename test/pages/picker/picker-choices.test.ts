@@ -219,7 +219,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await page.getByRole('button', { name: 'Clear From' }).click();
     await says(fromText, `From ${none}`);
     await says(toText, `To ${none}`);
-    await says(found, /^\d+ tokens, \d+ can be moved$|^\d+ tokens can be moved$/);
+    await says(found, '350 tokens can be moved');
     expect(await page.getByRole('button', { name: /^Clear (From|To)$/ }).count()).toBe(0);
     await page.goBack();
     await says(toText, `To ${chosen}`);
